@@ -1,0 +1,198 @@
+"""Everything that can be known to be wrong with a graph before it runs, found in one pass."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from diagnosis.runtime.decisions import Decision, RouterDecision
+from diagnosis.runtime.definition import END, START, Definition
+from diagnosis.runtime.errors import Finding, one_of
+from diagnosis.runtime.loops import loops
+from diagnosis.runtime.strategies import Append, Strategy
+
+Links = Mapping[str, tuple[str, ...]]
+
+
+def findings(definition: Definition) -> list[Finding]:
+    """List everything that is wrong with a graph.
+
+    Args:
+        definition: the graph.
+
+    Returns:
+        All findings, by subject: names and declarations first, then edges, then reachability.
+    """
+    return [
+        *_nodes(definition),
+        *_keys(definition),
+        *_edges(definition),
+        *_decisions(definition),
+        *_reach(definition),
+    ]
+
+
+def _twice(items: Iterable[str]) -> list[str]:
+    return [item for item, count in Counter(items).items() if count > 1]
+
+
+def _nodes(definition: Definition) -> Iterator[Finding]:
+    if not definition.nodes:
+        yield Finding("no_nodes", definition.name, "the graph has no node; add one with add_node")
+    for name in _twice(node.name for node in definition.nodes):
+        yield Finding("duplicate_node", name, "added more than once; give each node its own name")
+    for node in definition.nodes:
+        if node.name in (START, END):
+            yield Finding("reserved_name", node.name, "START and END are no nodes of one's own; choose another name")
+        if not callable(node.action):
+            yield Finding("no_action", node.name, f"its action is {node.action!r}; it needs a function")
+        elif _arity(node.action) is None:
+            yield Finding("bad_action", node.name, "its action must take (state) or (state, config)")
+
+
+def _arity(action: object) -> int | None:
+    try:
+        parameters = inspect.signature(action).parameters.values()  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return 2
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = sum(p.default is p.empty for p in positional)
+    if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters) or required > 2:
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters) or len(positional) >= 2:
+        return 2
+    return 1 if len(positional) == 1 else None
+
+
+def arity(action: object) -> int:
+    """Tell how many arguments an action is called with.
+
+    Args:
+        action: a callable that passed the checks.
+
+    Returns:
+        1 for ``(state)``, 2 for ``(state, config)``.
+    """
+    return _arity(action) or 2
+
+
+def _keys(definition: Definition) -> Iterator[Finding]:
+    keys = definition.keys
+    for key, strategy in keys.items():
+        if not isinstance(strategy, Strategy):
+            yield Finding("bad_strategy", key, f"found {strategy!r}; a key takes Replace, Append, Merge or Custom")
+
+    def unknown(where: str, names: Iterable[str]) -> Iterator[Finding]:
+        for name in names:
+            if name not in keys:
+                yield Finding("unknown_key", where, f"declares {name!r}; the keys of the graph are {one_of(keys)}")
+
+    for node in definition.nodes:
+        yield from unknown(f"node {node.name!r}, owned keys", node.owns or ())
+        for effect in node.effects:
+            where = f"node {node.name!r}, update {effect.name!r}"
+            yield from unknown(where, dict.fromkeys(effect.reads + effect.writes))
+        for label, reading in (("attempt", node.attempt), ("outcome", node.outcome)):
+            yield from unknown(f"node {node.name!r}, {label}", reading.reads if reading else ())
+    for branch in definition.branches:
+        if isinstance(branch.decision, Decision):
+            for rule in branch.decision.rules:
+                for condition in rule.when:
+                    where = f"node {branch.source!r}, rule {rule.name!r}, condition {condition.name!r}"
+                    yield from unknown(where, condition.reads)
+        else:
+            yield from unknown(f"node {branch.source!r}, router", branch.decision.reads or ())
+    yield from unknown("input keys", definition.inputs or ())
+    if definition.id_key is not None:
+        yield from unknown("id key", [definition.id_key])
+    if definition.event_log is not None:
+        yield from unknown("event key", [definition.event_log.key])
+        if not isinstance(keys.get(definition.event_log.key, Append()), Append):
+            yield Finding("bad_strategy", definition.event_log.key, "the event key must be an Append key")
+
+
+def _edges(definition: Definition) -> Iterator[Finding]:
+    names = definition.names
+    if definition.nodes and definition.entry is None:
+        yield Finding("no_entry_point", START, "nothing leads from START; add_edge(START, first node)")
+    for source, target in dict.fromkeys(definition.links()):
+        if source != START and source not in names:
+            yield Finding("unknown_node", f"{source} -> {target}", f"no node {source!r}; nodes are {one_of(names)}")
+        if target != END and target not in names:
+            yield Finding(
+                "unknown_node", f"{source} -> {target}", f"no node {target!r}; targets are {one_of((*names, END))}"
+            )
+    fixed = [f"{edge.source} -> {edge.target}" for edge in definition.edges]
+    for pair in _twice(fixed):
+        yield Finding("duplicate_edge", pair, "the same fixed edge was added more than once")
+    for source in _twice(branch.source for branch in definition.branches):
+        yield Finding("duplicate_edge", source, "conditional edges were added more than once; use one decision")
+    leaving = Counter(dict.fromkeys((edge.source, edge.target) for edge in definition.edges))
+    for source, count in Counter(source for source, _ in leaving).items():
+        if count > 1:
+            targets = one_of(target for start, target in leaving if start == source)
+            yield Finding("several_edges", source, f"has fixed edges to {targets}; one way out, or a decision")
+        if definition.branch(source) is not None:
+            yield Finding("several_edges", source, "has a fixed edge and conditional edges; keep one of them")
+
+
+def _decisions(definition: Definition) -> Iterator[Finding]:
+    for branch in definition.branches:
+        where, targets = branch.source, branch.targets
+        if branch.source == START:
+            yield Finding("conditional_start", START, "START takes one fixed edge; decide in a first node")
+        if isinstance(branch.decision, RouterDecision):
+            continue
+        rules = branch.decision.rules
+        used = {rule.route for rule in rules}
+        for rule in rules:
+            if rule.route not in targets:
+                missing = "END must be in the mapping; " if rule.route == END else ""
+                yield Finding(
+                    "unmapped_route",
+                    f"{where}, rule {rule.name!r}",
+                    f"routes to {rule.route!r}; {missing}the mapping holds {one_of(targets)}",
+                )
+        for key in targets:
+            if key not in used:
+                yield Finding("unused_route", where, f"the mapping holds {key!r}, which no rule gives; remove it")
+        always = next((i for i, rule in enumerate(rules) if not rule.when), len(rules))
+        for rule in rules[always + 1 :]:
+            yield Finding(
+                "shadowed_rule", f"{where}, rule {rule.name!r}", f"stands after {rules[always].name!r}, which always holds"
+            )
+
+
+def _reach(definition: Definition) -> Iterator[Finding]:
+    names = definition.names
+    ways: dict[str, tuple[str, ...]] = {name: () for name in (START, *names, END)}
+    back: dict[str, tuple[str, ...]] = dict(ways)
+    for source, target in dict.fromkeys(definition.links()):
+        if source in ways and target in ways:
+            ways[source] += (target,)
+            back[target] += (source,)
+    if definition.entry is not None:
+        reached = _closure(ways, START)
+        for name in names:
+            if name not in reached:
+                yield Finding("unreachable_node", name, "no path from START leads to it; add an edge or remove it")
+    ending = _closure(back, END)
+    for name in names:
+        if not ways[name]:
+            yield Finding("dead_end", name, "has no way out; add an edge, to END if the run ends here")
+        elif name not in ending:
+            yield Finding("cannot_reach_end", name, "no path from it leads to END")
+    for loop in loops(ways):
+        if loop[0] not in ending and not any(target not in loop for name in loop for target in ways[name]):
+            yield Finding("loop_without_exit", " -> ".join([*loop, loop[0]]), "nothing leads out of the loop")
+
+
+def _closure(ways: Links, start: str) -> set[str]:
+    seen, queue = {start}, [start]
+    while queue:
+        for target in ways[queue.pop()]:
+            if target not in seen:
+                seen.add(target)
+                queue.append(target)
+    return seen

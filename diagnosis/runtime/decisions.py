@@ -1,0 +1,257 @@
+"""Decisions as data: ordered rules of named conditions, each with a route and a reason code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from diagnosis.runtime.errors import DefinitionError, ReadError
+
+State = Mapping[str, Any]
+"""A read-only state: key -> frozen value."""
+
+Router = Callable[[State], str]
+"""A plain function that gives the route key."""
+
+
+def keys_of(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Give key names as a tuple, a single text being one name.
+
+    Args:
+        names: one key or several.
+    """
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def refuse_async(function: Callable[..., Any], what: str) -> None:
+    """Refuse a function that is none, or whose result would be a coroutine.
+
+    Args:
+        function: what should be a plain function.
+        what: how an error message names it.
+
+    Raises:
+        DefinitionError: it is not callable, or is a coroutine function.
+    """
+    if not callable(function):
+        raise DefinitionError(f"{what} needs a function of the state, not {function!r}")
+    if inspect.iscoroutinefunction(function):
+        raise DefinitionError(f"{what} is a coroutine function; only actions may be async, routing is pure")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A named predicate of the state.
+
+    Attributes:
+        name: how tables, pictures and coverage items name it.
+        test: a pure function of the state, true or false.
+        reads: the state keys that it reads.
+    """
+
+    name: str
+    test: Callable[[State], bool]
+    reads: tuple[str, ...]
+
+    def __init__(self, name: str, test: Callable[[State], bool], reads: str | Iterable[str]) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise DefinitionError(f"a condition needs a name, found {name!r}")
+        refuse_async(test, f"condition {name!r}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "test", test)
+        object.__setattr__(self, "reads", keys_of(reads))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of a decision: where the graph goes, and why, when all its conditions hold.
+
+    Attributes:
+        route: the route key.
+        reason: the reason code.
+        when: the conditions, tested in order up to the first that is false; none means always.
+        name: how coverage names the rule; the reason code where not given.
+    """
+
+    route: str
+    reason: str
+    when: tuple[Condition, ...] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for label, value in (("route", self.route), ("reason", self.reason)):
+            if not isinstance(value, str) or not value.strip():
+                raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {value!r}")
+        conditions = (self.when,) if isinstance(self.when, Condition) else tuple(self.when)
+        if not all(isinstance(condition, Condition) for condition in conditions):
+            raise DefinitionError(f"rule {self.name or self.reason!r}: 'when' takes Condition objects")
+        object.__setattr__(self, "when", conditions)
+        object.__setattr__(self, "name", self.name or self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An ordered list of rules; the first whose conditions all hold decides.
+
+    Attributes:
+        rules: the rows, in order.
+    """
+
+    rules: tuple[Rule, ...]
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        rows = tuple(rules)
+        if not rows or not all(isinstance(rule, Rule) for rule in rows):
+            raise DefinitionError("a decision needs at least one Rule, and nothing but rules")
+        names = [rule.name for rule in rows]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise DefinitionError(f"rules of one decision need different names; given twice: {', '.join(twice)}")
+        object.__setattr__(self, "rules", rows)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition of every rule, in order, repetitions included."""
+        return tuple(condition for rule in self.rules for condition in rule.when)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The keys that the conditions declare to read, each once, in order."""
+        return tuple(dict.fromkeys(key for condition in self.conditions for key in condition.reads))
+
+
+@dataclass(frozen=True, slots=True)
+class RouterDecision:
+    """A decision that is a plain function of the user's.
+
+    Attributes:
+        router: gives the route key; the reason code is the same text.
+        reads: the keys it reads, or ``None`` where not declared: then it may read any.
+    """
+
+    router: Router
+    reads: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        refuse_async(self.router, "a router")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A named, pure update of the state that a node carries: what a wrapper around its action does.
+
+    Attributes:
+        name: how errors and tables name it.
+        apply: ``state -> update`` over ``writes`` only; an empty update or ``None`` changes nothing. It may raise to
+            refuse the node's report.
+        reads: the keys it reads.
+        writes: the keys it may write.
+    """
+
+    name: str
+    apply: Callable[[State], Mapping[str, Any] | None]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+    def __init__(
+        self,
+        name: str,
+        apply: Callable[[State], Mapping[str, Any] | None],
+        *,
+        reads: str | Iterable[str] = (),
+        writes: str | Iterable[str] = (),
+    ) -> None:
+        refuse_async(apply, f"update {name!r}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "apply", apply)
+        object.__setattr__(self, "reads", keys_of(reads))
+        object.__setattr__(self, "writes", keys_of(writes))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A pure function of the state that gives an attempt number or an outcome text.
+
+    Attributes:
+        get: ``state -> value``.
+        reads: the keys it reads.
+    """
+
+    get: Callable[[State], Any]
+    reads: tuple[str, ...]
+
+    def __init__(self, get: Callable[[State], Any], reads: str | Iterable[str] = ()) -> None:
+        refuse_async(get, "a reading")
+        object.__setattr__(self, "get", get)
+        object.__setattr__(self, "reads", keys_of(reads))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one decision came to.
+
+    Attributes:
+        source: the node that was left.
+        target: the node that comes next, or END.
+        route: the route key; ``None`` on a fixed edge.
+        rule: the name of the rule that held; ``None`` on a fixed edge and for a plain router.
+        reason: the reason code.
+    """
+
+    source: str
+    target: str
+    route: str | None
+    rule: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One node execution, as the runtime saw it.
+
+    Attributes:
+        node: the node that was executed.
+        outcome: what it reported, in one word.
+        attempt: which attempt it was, from 1.
+        choice: the decision that followed: route key, rule, reason code and target.
+    """
+
+    node: str
+    outcome: str
+    attempt: int
+    choice: Choice = field(repr=False)
+
+    @property
+    def reason(self) -> str:
+        """The reason code of the decision that followed."""
+        return self.choice.reason
+
+
+class ReadView(Mapping[str, Any]):
+    """A state that shows only declared keys, so that an undeclared read is found instead of believed.
+
+    Args:
+        state: the state.
+        allowed: the keys that may be read.
+        who: how the error names the reader.
+    """
+
+    __slots__ = ("_allowed", "_state", "_who")
+
+    def __init__(self, state: State, allowed: Iterable[str], who: str) -> None:
+        self._state = state
+        self._allowed = frozenset(allowed)
+        self._who = who
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._allowed:
+            raise ReadError(f"{self._who} reads {key!r}, which it does not declare; add it to its reads")
+        return self._state[key]
+
+    def __iter__(self) -> Any:
+        return (key for key in self._state if key in self._allowed)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,201 @@
+"""What a graph is made of, as plain immutable data: nodes, edges, branches and keys."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision
+from diagnosis.runtime.strategies import Replace, Strategy
+
+START: Final = "__START__"
+END: Final = "__END__"
+
+FIXED: Final = "FIXED"
+"""The reason code of a fixed edge that declares none."""
+
+COMPLETED: Final = "COMPLETED"
+"""The outcome of a node that declares no function for it."""
+
+Action = Callable[..., Any]
+"""``(state) -> update`` or ``(state, config) -> update``, sync or async."""
+
+
+class Repeat(enum.Enum):
+    """The mark for a fixed edge whose reason code is the one that led to its source."""
+
+    REASON = "repeat the reason that led here"
+
+
+REPEAT: Final = Repeat.REASON
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node and what surrounds its action.
+
+    Attributes:
+        name: the node's id.
+        action: what runs; see :data:`Action`.
+        kind: how pictures tell it apart, such as ``agent``, ``code`` or ``fallback``.
+        owns: the keys that the action may write; ``None`` means every declared key.
+        whole_report: whether an owned Replace key that an update leaves out becomes null.
+        entry: updates before the action, in order.
+        exit: updates after it, in order.
+        attempt: gives the attempt number; 1 where absent.
+        outcome: gives the outcome in one word; ``COMPLETED`` where absent.
+    """
+
+    name: str
+    action: Action
+    kind: str = "node"
+    owns: tuple[str, ...] | None = None
+    whole_report: bool = False
+    entry: tuple[Effect, ...] = ()
+    exit: tuple[Effect, ...] = ()
+    attempt: Reading | None = None
+    outcome: Reading | None = None
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Its entry and exit updates."""
+        return self.entry + self.exit
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A fixed edge.
+
+    Attributes:
+        source: a node or START.
+        target: a node or END.
+        reason: the reason code, or :data:`REPEAT`.
+    """
+
+    source: str
+    target: str
+    reason: str | Repeat = FIXED
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The conditional edges of one source.
+
+    Attributes:
+        source: the node that decides.
+        decision: rules, or a router.
+        targets: route key -> node or END, in order.
+    """
+
+    source: str
+    decision: Decision | RouterDecision
+    targets: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EventLog:
+    """Where and how a graph keeps its events in state.
+
+    Attributes:
+        key: an Append key; the runtime adds one element per node execution.
+        record: gives the element for an event.
+        check: given what an action itself reported under the key, and the element that the runtime is about to add,
+            gives a text that says why the report is refused, or ``None``.
+    """
+
+    key: str
+    record: Callable[[Event], Any]
+    check: Callable[[Any, Any], str | None]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A whole graph as data; nothing in it has been checked yet.
+
+    Attributes:
+        name: how messages and pictures name the graph.
+        keys: state key -> strategy, in order.
+        nodes: in order of declaration; a name may stand twice, which the checks report.
+        edges: the fixed edges.
+        branches: the conditional ones.
+        inputs: input key -> type of its value; ``None`` means that any declared key may be given.
+        id_key: the input key that identifies a run: made when absent, and the default thread id.
+        event_log: where events go in state, if anywhere.
+    """
+
+    name: str
+    keys: Mapping[str, Strategy]
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    inputs: Mapping[str, type] | None = None
+    id_key: str | None = None
+    event_log: EventLog | None = None
+    _by_name: dict[str, Node] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_name.update((node.name, node) for node in reversed(self.nodes))
+
+    def node(self, name: str) -> Node:
+        """Give a node by its name.
+
+        Args:
+            name: a declared name.
+
+        Raises:
+            KeyError: there is no such node.
+        """
+        return self._by_name[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The node names, each once, in order of declaration."""
+        return tuple(dict.fromkeys(node.name for node in self.nodes))
+
+    @property
+    def entry(self) -> str | None:
+        """The node that START leads to, or ``None``."""
+        return next((edge.target for edge in self.edges if edge.source == START), None)
+
+    def branch(self, source: str) -> Branch | None:
+        """Give the conditional edges of a node, or ``None`` where it has a fixed one.
+
+        Args:
+            source: a node's name.
+        """
+        return next((branch for branch in self.branches if branch.source == source), None)
+
+    def links(self) -> Iterator[tuple[str, str]]:
+        """Go through every (source, target), fixed ones first; a pair may come twice."""
+        for edge in self.edges:
+            yield edge.source, edge.target
+        for branch in self.branches:
+            for target in branch.targets.values():
+                yield branch.source, target
+
+    def writable(self, node: Node) -> tuple[str, ...]:
+        """Give the keys that a node's action may write, the event key included.
+
+        Args:
+            node: one of the nodes.
+        """
+        if node.owns is None:
+            return tuple(self.keys)
+        return node.owns if self.event_log is None else (*node.owns, self.event_log.key)
+
+    def whole(self, node: Node) -> tuple[str, ...]:
+        """Give the keys that become null where the node's update leaves them out.
+
+        Args:
+            node: one of the nodes.
+        """
+        if not node.whole_report:
+            return ()
+        aside = self.event_log.key if self.event_log else None
+        return tuple(
+            key
+            for key in (self.keys if node.owns is None else node.owns)
+            if key != aside and isinstance(self.keys.get(key), Replace)
+        )

@@ -1,0 +1,132 @@
+"""Every error of the package: one base class, and for each failure of a run a type of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diagnosis.runtime.run import Run
+
+
+def one_of(names: Iterable[object]) -> str:
+    """Write a list of allowed names for an error message.
+
+    Args:
+        names: what is allowed, in the order to show.
+
+    Returns:
+        The names in quotes, joined by commas, or ``nothing`` for an empty list.
+    """
+    return ", ".join(repr(str(name)) for name in names) or "nothing"
+
+
+class DiagnosisError(Exception):
+    """The base class of every error that this package raises on purpose."""
+
+
+class DefinitionError(DiagnosisError):
+    """A part of a graph, model or property is wrong where it is defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a graph.
+
+    Attributes:
+        kind: the class of the finding, such as ``dead_end``.
+        where: the node, edge or declaration concerned.
+        detail: a sentence that says what was found and what to do.
+    """
+
+    kind: str
+    where: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.where}: {self.detail}"
+
+
+class CompileError(DefinitionError):
+    """A graph has findings, so that it was not compiled; ``findings`` lists all of them."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        count = len(self.findings)
+        lines = "".join(f"\n  - {finding}" for finding in self.findings)
+        super().__init__(f"the graph has {count} finding{'s' if count != 1 else ''}:{lines}")
+
+
+class FrozenError(DiagnosisError, TypeError):
+    """Code tried to change a read-only value of the state."""
+
+
+class ValueRefusedError(DiagnosisError):
+    """A value cannot be kept in state, because nothing could stop later changes to it."""
+
+
+class ReadError(DiagnosisError):
+    """A function read a key that it does not declare."""
+
+
+class InputError(DiagnosisError):
+    """The input of a run holds a key or a value that the graph does not take."""
+
+
+class RunError(DiagnosisError):
+    """A run stopped with an error.
+
+    Attributes:
+        node: the node concerned, or ``None`` before the first.
+        attempt: which attempt of the node it was, from 1.
+        run: the run so far, with its path, events and state; set by the runtime.
+    """
+
+    def __init__(self, message: str, *, node: str | None = None, attempt: int = 1) -> None:
+        super().__init__(message)
+        self.node = node
+        self.attempt = attempt
+        self.run: Run | None = None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The nodes that had been executed when the error came."""
+        return () if self.run is None else self.run.path
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The state as it was before the execution that failed."""
+        return {} if self.run is None else self.run.state
+
+
+class UnmappedRouteError(RunError):
+    """A decision gave a route key that its mapping does not hold, or no rule held."""
+
+
+class UndeclaredKeyError(RunError):
+    """A node wrote a key that the graph does not declare."""
+
+
+class OwnershipError(RunError):
+    """A node wrote a declared key that it does not own."""
+
+
+class ReportError(RunError):
+    """A node returned something that is no valid report."""
+
+
+class ConditionError(RunError):
+    """A condition, a router, or a function for attempt or outcome raised."""
+
+
+class EffectError(RunError):
+    """An entry or exit update raised, or wrote what it does not declare."""
+
+
+class ActionError(RunError):
+    """A node's action raised; the cause is chained."""
+
+
+class LimitError(RunError):
+    """A run would have begun one node execution more than its recursion limit allows."""

@@ -1,0 +1,190 @@
+"""A model: a graph with all that its nodes may report, which is what can be scripted, explored and covered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from diagnosis.runtime.compiled import CompiledGraph
+from diagnosis.runtime.decisions import State
+from diagnosis.runtime.display import Shown
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.properties import Property, bound, ends
+from diagnosis.runtime.step import Report
+
+Update = Mapping[str, Any] | Callable[[State], Mapping[str, Any]]
+"""What a node reports: an update, or a pure function that gives one from the state that the action sees."""
+
+
+class ShortFormError(DiagnosisError):
+    """A short form in a script is not one that the model knows.
+
+    Attributes:
+        at: where inside the short form: keys and list places.
+        found: what stands there.
+        allowed: what may stand there.
+    """
+
+    def __init__(self, at: Iterable[str | int], found: str, allowed: str) -> None:
+        self.at = tuple(at)
+        self.found = found
+        self.allowed = allowed
+        super().__init__(f"found {found}; allowed: {allowed}")
+
+
+class ShortForms(Protocol):
+    """How scripts say what a node reports."""
+
+    def parse(self, node: str, item: Mapping[str, Any]) -> Update:
+        """Give the update that a short form stands for.
+
+        Args:
+            node: the node that reports.
+            item: the short form; a bare text ``x`` comes as ``{"status": "x"}``.
+
+        Raises:
+            ShortFormError: the model knows no such form.
+        """
+
+    def spell(self, node: str, outcome: str) -> str | Mapping[str, Any]:
+        """Give the short form of an outcome of the alphabet.
+
+        Args:
+            node: the node that reports.
+            outcome: a name of its alphabet.
+        """
+
+
+@dataclass(frozen=True)
+class OutcomeNames:
+    """Short forms that are the outcomes' names: what a model has where it brings no others.
+
+    Attributes:
+        alphabet: node -> outcome -> update.
+    """
+
+    alphabet: Mapping[str, Mapping[str, Update]]
+
+    def parse(self, node: str, item: Mapping[str, Any]) -> Update:
+        """Give the update of a named outcome."""
+        for key in item:
+            if key != "status":
+                raise ShortFormError([key], f"the unknown key {key!r}", "'status', 'raises' or 'update'")
+        outcome = item.get("status")
+        known = self.alphabet[node]
+        if not isinstance(outcome, str) or outcome not in known:
+            found = repr(outcome) if isinstance(outcome, str) else f"{type(outcome).__name__} {outcome!r}"
+            raise ShortFormError(["status"], found, one_of(known))
+        return known[outcome]
+
+    def spell(self, node: str, outcome: str) -> str:
+        """Give the outcome's name."""
+        return outcome
+
+
+@dataclass(frozen=True, repr=False)
+class Model(Shown):
+    """A graph under test.
+
+    Attributes:
+        name: how files and commands name it.
+        graph: the compiled graph.
+        alphabet: for every node, outcome name -> what it then reports. A node with one outcome need not be scripted.
+        properties: what should hold, beside what is claimed of every graph.
+        counters: the state keys that reports and files show as counters.
+        bound: the node executions of the longest run, where one is claimed.
+        short_forms: how scripts say what a node reports; the outcomes' names where absent.
+        classify: ``(node, report, state after) -> outcome``, for reports that the alphabet does not hold letter by
+            letter; ``None`` for one outside the alphabet.
+        input: what runs start with when explored.
+    """
+
+    name: str
+    graph: CompiledGraph
+    alphabet: Mapping[str, Mapping[str, Update]]
+    properties: tuple[Property, ...] = ()
+    counters: tuple[str, ...] = ()
+    bound: int | None = None
+    short_forms: ShortForms | None = None
+    classify: Callable[[str, Report, State], str | None] | None = None
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.graph, CompiledGraph):
+            raise DefinitionError(f"model {self.name!r} needs a compiled graph, found {type(self.graph).__name__}")
+        names, keys = self.graph.definition.names, self.graph.definition.keys
+        for node in names:
+            if not self.alphabet.get(node):
+                raise DefinitionError(f"model {self.name!r} gives no outcomes for node {node!r}; each node needs one")
+        for node, outcomes in self.alphabet.items():
+            if node not in names:
+                raise DefinitionError(f"model {self.name!r} gives outcomes for {node!r}; nodes are {one_of(names)}")
+            for outcome, update in outcomes.items():
+                if not isinstance(outcome, str) or not (isinstance(update, Mapping) or callable(update)):
+                    raise DefinitionError(
+                        f"model {self.name!r}: {node}.{outcome} must be an update or a function that gives one"
+                    )
+        for key in self.counters:
+            if key not in keys:
+                raise DefinitionError(f"model {self.name!r} counts {key!r}; the keys of its graph are {one_of(keys)}")
+        claims = [claim.name for claim in self.claims]
+        for claim in self.claims:
+            if claims.count(claim.name) > 1:
+                raise DefinitionError(f"model {self.name!r} has two properties named {claim.name!r}")
+            for key in claim.reads:
+                if key not in keys:
+                    raise DefinitionError(f"property {claim.name!r} reads {key!r}; the keys are {one_of(keys)}")
+
+    @property
+    def forms(self) -> ShortForms:
+        """The short forms of scripts."""
+        return self.short_forms or OutcomeNames(self.alphabet)
+
+    @property
+    def claims(self) -> tuple[Property, ...]:
+        """The properties to check: every run ends, the bound, and those of one's own."""
+        own = {claim.kind for claim in self.properties}
+        general: tuple[Property, ...] = () if "eventually" in own else (ends(),)
+        if self.bound is not None and "bound" not in own:
+            general += (bound(self.bound),)
+        return general + self.properties
+
+    @property
+    def unscripted(self) -> tuple[str, ...]:
+        """The nodes that a script may leave out, because they can report one thing only."""
+        return tuple(node for node, outcomes in self.alphabet.items() if len(outcomes) == 1)
+
+    def outcome_of(self, node: str, report: Report, state: State) -> str | None:
+        """Name the outcome of the alphabet that a report amounts to.
+
+        Args:
+            node: the node that reported.
+            report: what it reported.
+            state: the state after it.
+
+        Returns:
+            A name, or ``None`` for a report outside the alphabet.
+        """
+        if self.classify is not None:
+            return self.classify(node, report, state)
+        for outcome, update in self.alphabet[node].items():
+            if not callable(update) and update == report:
+                return outcome
+        single = self.alphabet[node]
+        return next(iter(single)) if len(single) == 1 else None
+
+    def text(self) -> str:
+        """Give the graph and the size of the alphabet."""
+        count = sum(len(outcomes) for outcomes in self.alphabet.values())
+        return f"Model {self.name}: {count} outcomes, {len(self.claims)} properties\n{self.graph.text()}"
+
+
+def resolve(update: Update, state: State) -> Mapping[str, Any]:
+    """Give what a node reports in a state.
+
+    Args:
+        update: an update, or a function that gives one.
+        state: the state that the action sees.
+    """
+    return update(state) if callable(update) else update

@@ -1,0 +1,150 @@
+"""Properties: what should hold for every run of a graph, as objects that a graph can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from diagnosis.runtime.decisions import Choice, State, keys_of, refuse_async
+from diagnosis.runtime.definition import END
+from diagnosis.runtime.errors import DefinitionError
+
+Kind = Literal["always", "sometimes", "eventually", "bound"]
+"""What is claimed: of every step, of some step, of every run in the end, or of the length of runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One node execution as a property sees it.
+
+    Attributes:
+        node: the node that was executed.
+        outcome: the name of what it reported, in the outcome alphabet.
+        attempt: which attempt it was.
+        before: the state that its action saw.
+        report: what its action reported.
+        after: the state after it.
+        choice: the decision that followed.
+    """
+
+    node: str
+    outcome: str
+    attempt: int
+    before: State
+    report: Mapping[str, Any]
+    after: State
+    choice: Choice
+
+    @property
+    def last(self) -> bool:
+        """Whether the run ends with it."""
+        return self.choice.target == END
+
+
+@dataclass(frozen=True)
+class Property:
+    """A claim about all runs; made by :func:`always`, :func:`sometimes`, :func:`ends` or :func:`bound`.
+
+    Attributes:
+        name: a short name, unique in a model.
+        kind: what is claimed.
+        statement: the claim as a sentence.
+        reads: the state keys that ``test`` reads.
+        test: ``move -> bool``, or ``(move, memory) -> bool`` where there is a memory.
+        start: the memory before the first move.
+        remember: ``(memory, move) -> memory``, so that a claim can span several moves; a hashable value.
+        limit: for a bound, the number of node executions.
+    """
+
+    name: str
+    kind: Kind
+    statement: str
+    reads: tuple[str, ...] = ()
+    test: Callable[..., bool] | None = None
+    start: Any = None
+    remember: Callable[[Any, Move], Any] | None = None
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise DefinitionError("a property needs a name")
+        if self.test is not None:
+            refuse_async(self.test, f"property {self.name!r}")
+        hash(self.start)
+
+    def holds(self, move: Move, memory: Any) -> bool:
+        """Evaluate the claim on one move.
+
+        Args:
+            move: the node execution.
+            memory: the memory after it.
+        """
+        assert self.test is not None
+        return bool(self.test(move) if self.remember is None else self.test(move, memory))
+
+
+def always(
+    name: str,
+    statement: str,
+    test: Callable[..., bool],
+    *,
+    reads: str | Iterable[str] = (),
+    start: Any = None,
+    remember: Callable[[Any, Move], Any] | None = None,
+) -> Property:
+    """Claim that a predicate holds for every move of every run.
+
+    Args:
+        name: a short name.
+        statement: the claim as a sentence.
+        test: ``move -> bool``, or ``(move, memory) -> bool`` with ``remember``.
+        reads: the state keys that ``test`` and ``remember`` read.
+        start: the memory before the first move.
+        remember: how the memory goes on.
+    """
+    return Property(name, "always", statement, keys_of(reads), test, start, remember)
+
+
+def sometimes(
+    name: str,
+    statement: str,
+    test: Callable[..., bool],
+    *,
+    reads: str | Iterable[str] = (),
+    start: Any = None,
+    remember: Callable[[Any, Move], Any] | None = None,
+) -> Property:
+    """Claim that some move of some run meets a predicate; arguments are those of :func:`always`."""
+    return Property(name, "sometimes", statement, keys_of(reads), test, start, remember)
+
+
+def ends(name: str = "every_run_ends", statement: str = "Every run reaches END.") -> Property:
+    """Claim that every run reaches END, whatever the nodes report.
+
+    Args:
+        name: a short name.
+        statement: the claim as a sentence.
+    """
+    return Property(name, "eventually", statement)
+
+
+def bound(limit: int, name: str | None = None, statement: str | None = None) -> Property:
+    """Claim that no run takes more than a number of node executions, and that some run takes as many.
+
+    Args:
+        limit: node executions, from 1.
+        name: a short name.
+        statement: the claim as a sentence.
+
+    Raises:
+        DefinitionError: the limit is no number from 1.
+    """
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise DefinitionError(f"a bound is a number of node executions from 1, found {limit!r}")
+    return Property(
+        name or f"at_most_{limit}_executions",
+        "bound",
+        statement or f"No run executes more than {limit} nodes, and {limit} is reached.",
+        limit=limit,
+    )

@@ -1,0 +1,144 @@
+"""A run: what was executed, why it stopped, and the state at every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from diagnosis.runtime.decisions import Event
+from diagnosis.runtime.display import Shown
+from diagnosis.runtime.errors import RunError
+from diagnosis.runtime.frozen import freeze
+from diagnosis.runtime.step import Position, Report
+
+if TYPE_CHECKING:
+    from diagnosis.runtime.compiled import CompiledGraph
+
+Stop = Literal["ended", "limit", "error"]
+"""Why a run stopped: it reached END, met its recursion limit, or failed."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What a run is told beside its input.
+
+    Attributes:
+        thread_id: which thread of runs it belongs to; the run's id where absent.
+        metadata: anything the actions should know; read-only to them.
+        attempt: which attempt of its node an action is called for, from 1; set by the runtime.
+    """
+
+    thread_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    attempt: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metadata", freeze(self.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """One node execution of a run.
+
+    Attributes:
+        index: its place in the run, from 0.
+        position: where the run stood: the node and the reason that led to it.
+        before: the state before the entry updates.
+        report: what the action returned, as it was taken in.
+        after: the state after the exit updates, the event included.
+        event: the node, outcome, attempt and decision.
+    """
+
+    index: int
+    position: Position
+    before: Mapping[str, Any]
+    report: Report
+    after: Mapping[str, Any]
+    event: Event
+
+    def __repr__(self) -> str:
+        choice = self.event.choice
+        return (
+            f"{self.index + 1}. {self.event.node} (attempt {self.event.attempt}): {self.event.outcome} "
+            f"-> {choice.target} because {choice.reason}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Shown):
+    """The record of one run.
+
+    Attributes:
+        graph: the graph that ran.
+        config: what the run was told.
+        stop: why it stopped: ``ended``, ``limit`` or ``error``.
+        error: the error, unless the run ended.
+        position: where it stands.
+        events: one for each node execution that completed.
+        states: the state before the first execution and after each.
+        reports: what each action returned.
+    """
+
+    graph: CompiledGraph
+    config: RunConfig
+    stop: Stop
+    error: RunError | None
+    position: Position
+    events: tuple[Event, ...]
+    states: tuple[Mapping[str, Any], ...]
+    reports: tuple[Report, ...]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run reached END."""
+        return self.stop == "ended"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The nodes in the order of their executions."""
+        return tuple(event.node for event in self.events)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The final state, or the one before the execution that failed."""
+        return MappingProxyType(self.states[-1])  # type: ignore[arg-type]
+
+    @property
+    def final_node(self) -> str | None:
+        """The last node of a run that ended."""
+        return self.events[-1].node if self.ended and self.events else None
+
+    @property
+    def reason(self) -> str | None:
+        """The reason code with which the run ended."""
+        return self.events[-1].reason if self.ended and self.events else None
+
+    @property
+    def steps(self) -> tuple[Executed, ...]:
+        """The executions one by one, each with its state before and after."""
+        found = []
+        reason: str | None = None
+        for index, event in enumerate(self.events):
+            before, after = self.states[index], self.states[index + 1]
+            place = Position(event.node, reason)
+            found.append(
+                Executed(index, place, MappingProxyType(before), self.reports[index], MappingProxyType(after), event)  # type: ignore[arg-type]
+            )
+            reason = event.reason
+        return tuple(found)
+
+    def text(self) -> str:
+        """Give the path, one execution a line, and why the run stopped."""
+        lines = [f"Run of {self.graph.name}: {self.summary}"]
+        lines += [f"  {step!r}" for step in self.steps]
+        return "\n".join(lines)
+
+    @property
+    def summary(self) -> str:
+        """One line that says how the run stopped."""
+        count = f"{len(self.events)} node execution{'s' if len(self.events) != 1 else ''}"
+        if self.ended:
+            return f"ended after {count} at {self.final_node} ({self.reason})"
+        return f"stopped by {self.stop} after {count} at {self.position.node}: {self.error}"
