@@ -11,6 +11,7 @@ from diagnosis.runtime.decisions import State
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
 from diagnosis.runtime.properties import Property, bound, ends
+from diagnosis.runtime.run import Run
 from diagnosis.runtime.step import Report
 
 Update = Mapping[str, Any] | Callable[[State], Mapping[str, Any]]
@@ -97,6 +98,7 @@ class Model(Shown):
         short_forms: how scripts say what a node reports; the outcomes' names where absent.
         classify: ``(node, report, state after) -> outcome``, for reports that the alphabet does not hold letter by
             letter; ``None`` for one outside the alphabet.
+        trace: ``run -> trace map``, for the record of a run; its transitions and ending where absent.
         input: what runs start with when explored.
     """
 
@@ -108,6 +110,7 @@ class Model(Shown):
     bound: int | None = None
     short_forms: ShortForms | None = None
     classify: Callable[[str, Report, State], str | None] | None = None
+    trace: Callable[[Run], Mapping[str, Any] | None] | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -173,6 +176,27 @@ class Model(Shown):
                 return outcome
         single = self.alphabet[node]
         return next(iter(single)) if len(single) == 1 else None
+
+    def trace_of(self, run: Run) -> Mapping[str, Any] | None:
+        """Give the trace map of a run, or ``None`` where nothing had happened.
+
+        Args:
+            run: a run of the model's graph.
+        """
+        if self.trace is not None:
+            return self.trace(run)
+        if not run.events:
+            return None
+        transitions = [
+            {"from": left.node, "to": right.node, "reason_code": left.reason, "attempt": left.attempt}
+            for left, right in zip(run.events, run.events[1:], strict=False)
+        ]
+        return {
+            "version": 1,
+            "transitions": transitions,
+            "final_node": run.final_node,
+            "termination_reason": run.reason,
+        }
 
     def text(self) -> str:
         """Give the graph and the size of the alphabet."""
