@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from diagnosis.evidence import build_retry_context, build_verified_input, fallback_answer
+from diagnosis.evidence import FALLBACK_ANSWERS, build_retry_context, build_verified_input, fallback_answer
 from diagnosis.runtime import ShortFormError, State, Update, one_of
 from diagnosis.state import gap_facts, read, trusted_bindings
 from diagnosis.status import UNKNOWN, GatekeeperStatus, Verdict, VerifierStatus, read_member
@@ -220,9 +220,14 @@ ITEMS: Final[Mapping[str, Mapping[str, Item]]] = {
 
 
 def alphabet() -> dict[str, dict[str, Update]]:
-    """Give the verification alphabet: node -> outcome -> report."""
+    """Give the verification alphabet: node -> outcome -> report.
+
+    One fixed answer stands for all of the fallback's: routing reads only that there is one.
+    """
     forms = DiagnosisForms()
-    return {node: {name: forms.parse(node, item) for name, item in items.items()} for node, items in ITEMS.items()}
+    reports = {node: {name: forms.parse(node, item) for name, item in items.items()} for node, items in ITEMS.items()}
+    reports[FALLBACK] = {COMPLETED: {"final_answer": FALLBACK_ANSWERS[PLANNER]}}
+    return reports
 
 
 def classify(node: str, report: Mapping[str, Any], state: State) -> str:

@@ -26,6 +26,7 @@ from diagnosis.runtime.errors import (
     FrozenError,
     InputError,
     LimitError,
+    MergeError,
     OwnershipError,
     ReadError,
     ReportError,
@@ -34,6 +35,7 @@ from diagnosis.runtime.errors import (
     UnmappedRouteError,
     ValueRefusedError,
     one_of,
+    told,
 )
 from diagnosis.runtime.explain import Explanation, RuleTruth, Truth, evaluate
 from diagnosis.runtime.frozen import FrozenDict, FrozenList, History, freeze, register_immutable, thaw
@@ -42,8 +44,8 @@ from diagnosis.runtime.loops import loops
 from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
 from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
-from diagnosis.runtime.step import Position, Report, Step, told
-from diagnosis.runtime.strategies import Append, Custom, Merge, MergeError, Replace, Strategy
+from diagnosis.runtime.step import Position, Report, Step
+from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
 from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyNode
 
 __all__ = [

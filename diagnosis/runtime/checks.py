@@ -55,14 +55,17 @@ def _arity(action: object) -> int | None:
     try:
         parameters = inspect.signature(action).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return 2
+        return 1
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     required = sum(p.default is p.empty for p in positional)
     if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters) or required > 2:
         return None
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters) or len(positional) >= 2:
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 2
-    return 1 if len(positional) == 1 else None
+    if not positional:
+        return None
+    # A second parameter with a default of its own, as in ``lambda state, name=name: ...``, is none for the config.
+    return 2 if required == 2 or (len(positional) > 1 and positional[1].name == "config") else 1
 
 
 def arity(action: object) -> int:
@@ -160,13 +163,15 @@ def _decisions(definition: Definition) -> Iterator[Finding]:
         always = next((i for i, rule in enumerate(rules) if not rule.when), len(rules))
         for rule in rules[always + 1 :]:
             yield Finding(
-                "shadowed_rule", f"{where}, rule {rule.name!r}", f"stands after {rules[always].name!r}, which always holds"
+                "shadowed_rule",
+                f"{where}, rule {rule.name!r}",
+                f"stands after {rules[always].name!r}, which always holds",
             )
 
 
 def _reach(definition: Definition) -> Iterator[Finding]:
     names = definition.names
-    ways: dict[str, tuple[str, ...]] = {name: () for name in (START, *names, END)}
+    ways: dict[str, tuple[str, ...]] = dict.fromkeys((START, *names, END), ())
     back: dict[str, tuple[str, ...]] = dict(ways)
     for source, target in dict.fromkeys(definition.links()):
         if source in ways and target in ways:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from diagnosis.runtime.errors import DefinitionError, ReadError
 
@@ -25,6 +25,24 @@ def keys_of(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def is_text(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a text with more in it than blanks.
+
+    Args:
+        value: anything.
+    """
+    return isinstance(value, str) and value.strip() != ""
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Tell whether a value is a whole number from 1.
+
+    Args:
+        value: anything.
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 def refuse_async(function: Callable[..., Any], what: str) -> None:
     """Refuse a function that is none, or whose result would be a coroutine.
 
@@ -37,8 +55,12 @@ def refuse_async(function: Callable[..., Any], what: str) -> None:
     """
     if not callable(function):
         raise DefinitionError(f"{what} needs a function of the state, not {function!r}")
-    if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         raise DefinitionError(f"{what} is a coroutine function; only actions may be async, routing is pure")
+
+
+def _all_are(kind: type, items: Iterable[object]) -> bool:
+    return all(isinstance(item, kind) for item in items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +78,7 @@ class Condition:
     reads: tuple[str, ...]
 
     def __init__(self, name: str, test: Callable[[State], bool], reads: str | Iterable[str]) -> None:
-        if not isinstance(name, str) or not name.strip():
+        if not is_text(name):
             raise DefinitionError(f"a condition needs a name, found {name!r}")
         refuse_async(test, f"condition {name!r}")
         object.__setattr__(self, "name", name)
@@ -82,10 +104,11 @@ class Rule:
 
     def __post_init__(self) -> None:
         for label, value in (("route", self.route), ("reason", self.reason)):
-            if not isinstance(value, str) or not value.strip():
+            if not is_text(value):
                 raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {value!r}")
-        conditions = (self.when,) if isinstance(self.when, Condition) else tuple(self.when)
-        if not all(isinstance(condition, Condition) for condition in conditions):
+        given: Any = self.when
+        conditions = (given,) if isinstance(given, Condition) else tuple(given)
+        if not _all_are(Condition, conditions):
             raise DefinitionError(f"rule {self.name or self.reason!r}: 'when' takes Condition objects")
         object.__setattr__(self, "when", conditions)
         object.__setattr__(self, "name", self.name or self.reason)
@@ -103,7 +126,7 @@ class Decision:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         rows = tuple(rules)
-        if not rows or not all(isinstance(rule, Rule) for rule in rows):
+        if not rows or not _all_are(Rule, rows):
             raise DefinitionError("a decision needs at least one Rule, and nothing but rules")
         names = [rule.name for rule in rows]
         twice = sorted({name for name in names if names.count(name) > 1})

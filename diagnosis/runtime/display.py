@@ -1,7 +1,7 @@
 """How objects show themselves in a notebook without knowing who draws them.
 
-Packages that draw register a function under the entry point group ``diagnosis.displays``; it is looked up when the first
-object is shown, and gives a mapping from mime type to content, or ``None`` for objects it does not know.
+Packages that draw register a function under the entry point group ``diagnosis.displays``; it is looked up when the
+first object is shown, and gives a mapping from mime type to content, or ``None`` for objects it does not know.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 @cache
 def _hooks() -> tuple[Any, ...]:
-    return tuple(point.load() for point in sorted(entry_points(group="diagnosis.displays"), key=lambda point: point.name))
+    return tuple(
+        point.load() for point in sorted(entry_points(group="diagnosis.displays"), key=lambda point: point.name)
+    )
 
 
 class Shown:

@@ -22,6 +22,16 @@ def one_of(names: Iterable[object]) -> str:
     return ", ".join(repr(str(name)) for name in names) or "nothing"
 
 
+def told(error: BaseException) -> str:
+    """Say what an exception is, in one line.
+
+    Args:
+        error: any exception.
+    """
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 class DiagnosisError(Exception):
     """The base class of every error that this package raises on purpose."""
 
@@ -64,6 +74,10 @@ class FrozenError(DiagnosisError, TypeError):
 
 class ValueRefusedError(DiagnosisError):
     """A value cannot be kept in state, because nothing could stop later changes to it."""
+
+
+class MergeError(DiagnosisError):
+    """A strategy was given a value that it cannot merge."""
 
 
 class ReadError(DiagnosisError):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from diagnosis.runtime.decisions import Decision, ReadView, Rule, RouterDecision, State
+from diagnosis.runtime.decisions import Decision, ReadView, RouterDecision, Rule, State
 from diagnosis.runtime.definition import Definition, Repeat
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, one_of
@@ -140,8 +140,8 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
     branch = definition.branch(source)
     if branch is None:
         edge = next(edge for edge in definition.edges if edge.source == source)
-        why = reason if isinstance(edge.reason, Repeat) else edge.reason
-        return Explanation(source, (), None, None, why, edge.target)
+        code = reason if isinstance(edge.reason, Repeat) else edge.reason
+        return Explanation(source, (), None, None, code, edge.target)
     if isinstance(branch.decision, RouterDecision):
         try:
             route = branch.decision.router(state)
@@ -152,10 +152,10 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
     assert isinstance(branch.decision, Decision)
     rows = evaluate(source, branch.decision.rules, branch.targets, state)
     for row in rows:
-        for truth, error, condition in zip(row.truths, row.errors, row.rule.when, strict=True):
+        for truth, failure, condition in zip(row.truths, row.errors, row.rule.when, strict=True):
             if truth is None:
-                told = f"condition {condition.name!r} of rule {row.rule.name!r} raised {error}"
-                return Explanation(source, rows, None, None, None, None, told)
+                why = f"condition {condition.name!r} of rule {row.rule.name!r} raised {failure}"
+                return Explanation(source, rows, None, None, None, None, why)
             if truth is False:
                 break
         else:

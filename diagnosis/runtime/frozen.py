@@ -7,6 +7,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import operator
 import pathlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,29 +15,30 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, NoReturn, SupportsIndex, overload
 
-from diagnosis.runtime.errors import FrozenError, ValueRefusedError
+from diagnosis.runtime.errors import FrozenError, MergeError, ValueRefusedError
 
-ATOMS: frozenset[type] = frozenset(
-    {
-        type(None),
-        bool,
-        int,
-        float,
-        complex,
-        str,
-        bytes,
-        range,
-        datetime.date,
-        datetime.datetime,
-        datetime.time,
-        datetime.timedelta,
-        datetime.timezone,
-        decimal.Decimal,
-        fractions.Fraction,
-        uuid.UUID,
-    }
-)
-"""Types whose values cannot change, so that they are kept as they are."""
+ATOMS: set[type] = {
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    range,
+    datetime.date,
+    datetime.datetime,
+    datetime.time,
+    datetime.timedelta,
+    datetime.timezone,
+    decimal.Decimal,
+    fractions.Fraction,
+    uuid.UUID,
+}
+"""Types whose values cannot change, so that they are kept as they are.
+
+The set grows by the types of :func:`register_immutable`, and by subclasses of the bases below when they are first seen.
+"""
 
 _ATOM_BASES = (str, int, float, complex, bytes, enum.Enum, datetime.date, datetime.tzinfo, pathlib.PurePath, type)
 
@@ -52,8 +54,13 @@ class FrozenDict(dict[Any, Any]):
     """A read-only mapping that compares and reads as the ``dict`` it was made from."""
 
     __slots__ = ()
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __init__(self, entries: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()) -> None:
+        if self:
+            _refuse(self)
+        dict.update(self, freeze(dict(entries)))
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -69,7 +76,10 @@ class FrozenDict(dict[Any, Any]):
 
 
 class FrozenList(tuple[Any, ...]):
-    """A read-only sequence that compares as the ``list`` it was made from and cannot be changed by any call."""
+    """A read-only sequence that compares and adds up as the ``list`` it was made from.
+
+    Make one with :func:`freeze`: the class itself takes its elements as they are.
+    """
 
     __slots__ = ()
 
@@ -81,9 +91,27 @@ class FrozenList(tuple[Any, ...]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> FrozenList: ...
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return FrozenList(found) if type(index) is slice else found
+
+    def __add__(self, other: Iterable[Any]) -> list[Any]:  # type: ignore[override]
+        return [*self, *other]
+
+    def __radd__(self, other: Iterable[Any]) -> list[Any]:
+        return [*other, *self]
+
+    def copy(self) -> list[Any]:
+        """Give a list with the same elements."""
+        return list(self)
+
     __hash__ = tuple.__hash__
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
     def __repr__(self) -> str:
         return repr(list(self))
@@ -105,20 +133,31 @@ class History(Sequence[Any]):
     __slots__ = ("_items", "_length")
 
     def __init__(self, items: Iterable[Any] = ()) -> None:
-        self._items = list(items)
-        self._length = len(self._items)
+        if hasattr(self, "_items"):
+            _refuse(self)
+        # The spare element makes the first append copy: runs that start from one history never share a list, not even
+        # in threads that append at the same moment.
+        self._items = [*freeze(list(items)), None]
+        self._length = len(self._items) - 1
 
-    def extended(self, values: Sequence[Any]) -> History:
+    def extended(self, values: Any) -> History:
         """Give the history with values after its end; this one stays as it is.
 
         Args:
-            values: frozen values, in order.
+            values: frozen values, in order; null for none.
 
         Returns:
             A new, longer history.
+
+        Raises:
+            MergeError: the values come in something else than a list or a tuple, or are the history itself.
         """
-        items, length = self._items, self._length
-        if not length or len(items) != length:
+        kind = type(values)
+        if kind is not FrozenList and kind is not tuple:
+            values = _elements(values)
+        items = self._items
+        length = self._length
+        if len(items) != length:
             items = items[:length]
         items.extend(values)
         longer = _new_history(History)
@@ -139,7 +178,7 @@ class History(Sequence[Any]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return FrozenList(self._items[: self._length][index])
-        position = index.__index__()
+        position = operator.index(index)
         if position < 0:
             position += self._length
         if not 0 <= position < self._length:
@@ -147,7 +186,7 @@ class History(Sequence[Any]):
         return self._items[position]
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, list | tuple | History):
+        if isinstance(other, list | tuple) or type(other) is History:
             return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
         return NotImplemented
 
@@ -157,8 +196,15 @@ class History(Sequence[Any]):
     def __add__(self, other: Iterable[Any]) -> list[Any]:
         return [*self, *other]
 
-    append = insert = remove = pop = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = __iadd__ = _refuse
+    def __radd__(self, other: Iterable[Any]) -> list[Any]:
+        return [*other, *self]
+
+    def copy(self) -> list[Any]:
+        """Give a list with the same elements."""
+        return list(self)
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
     def __repr__(self) -> str:
         return repr(list(self))
@@ -173,9 +219,23 @@ class History(Sequence[Any]):
         return (History, (list(self),))
 
 
-_new_history: Callable[[type[History]], History] = History.__new__
+def _elements(values: Any) -> tuple[Any, ...]:
+    if values is None:
+        return ()
+    if type(values) is History:
+        raise MergeError(
+            "the update hands back the history it was given, which would double it; return new elements only"
+        )
+    if not isinstance(values, tuple):
+        raise MergeError(f"an Append key takes a list of new elements, not {type(values).__name__}; put it in a list")
+    return values
 
-_IMMUTABLE: set[type] = set()
+
+# How the module makes its own: without looking again at elements that are frozen already.
+_new_dict: Callable[[type[FrozenDict]], FrozenDict] = dict.__new__
+_new_history: Callable[[type[History]], History] = object.__new__
+
+_FROZEN: frozenset[type] = frozenset({FrozenDict, FrozenList, History})
 
 
 def register_immutable(kind: type) -> type:
@@ -187,7 +247,7 @@ def register_immutable(kind: type) -> type:
     Returns:
         The class.
     """
-    _IMMUTABLE.add(kind)
+    ATOMS.add(kind)
     return kind
 
 
@@ -204,62 +264,136 @@ def freeze(value: Any) -> Any:
     Raises:
         ValueRefusedError: the value, or something inside it, is of another type or holds itself.
     """
-    if type(value) in ATOMS:
-        return value
+    if type(value) is list:
+        # The most frequent value that needs a copy: a list of texts or numbers. It is copied before it is looked at, so
+        # that what was checked is what is kept.
+        value = FrozenList(value)
+        for item in value:
+            if type(item) not in ATOMS:
+                value = list(value)
+                break
+        else:
+            return value
     try:
-        return _freeze(value, "")
+        return _freeze(value)
+    except _RefusedError as refused:
+        kind = type(refused.value)
+        at = f" at {refused.path}" if refused.path else ""
+        raise ValueRefusedError(
+            f"a value of type {kind.__module__}.{kind.__qualname__}{at} cannot be made read-only; "
+            "state holds texts, numbers, dates, enumeration members, mappings, lists, tuples, sets, frozen dataclasses "
+            "and frozen pydantic models: return one of these, or name the type with diagnosis.register_immutable "
+            "if its objects never change"
+        ) from None
     except RecursionError:
-        raise ValueRefusedError("the value is nested too deeply or contains itself; state holds finite values") from None
+        raise ValueRefusedError(
+            "the value is nested too deeply or contains itself; state holds finite values"
+        ) from None
 
 
-def _freeze(value: Any, at: str) -> Any:
+class _RefusedError(Exception):
+    """Carries a value that cannot be kept up through the values that hold it, each of which says where it was."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.path = ""
+
+    def inside(self, at: str) -> _RefusedError:
+        self.path = at + self.path
+        return self
+
+
+def _freeze(value: Any) -> Any:
     kind = type(value)
-    if kind in ATOMS or kind is FrozenDict or kind is FrozenList or kind is History:
+    if kind in ATOMS or kind in _FROZEN:
         return value
-    if kind is dict:
-        return FrozenDict({key: _freeze(item, f"{at}[{key!r}]") for key, item in value.items()})
     if kind is list:
-        return FrozenList([_freeze(item, f"{at}[{i}]") for i, item in enumerate(value)])
+        return _freeze_list(value)
+    if kind is dict:
+        return _freeze_mapping(value)
+    if issubclass(kind, _ATOM_BASES):
+        ATOMS.add(kind)
+        return value
     if isinstance(value, tuple):
-        items = [_freeze(item, f"{at}[{i}]") for i, item in enumerate(value)]
+        items = _freeze_list(value)
         return tuple(items) if kind is tuple else kind._make(items) if hasattr(kind, "_make") else kind(items)
     if isinstance(value, Mapping):
-        return FrozenDict({key: _freeze(item, f"{at}[{key!r}]") for key, item in value.items()})
+        return _freeze_mapping(value)
     if isinstance(value, list):
-        return FrozenList([_freeze(item, f"{at}[{i}]") for i, item in enumerate(value)])
+        return _freeze_list(value)
     if isinstance(value, AbstractSet):
-        return frozenset(_freeze(item, f"{at}{{...}}") for item in value)
+        try:
+            return frozenset(map(_freeze, value))
+        except _RefusedError as refused:
+            raise refused.inside("{...}") from None
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    if isinstance(value, _ATOM_BASES) or kind in _IMMUTABLE:
-        return value
-    if dataclasses.is_dataclass(value) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        return _freeze_fields(value, [field.name for field in dataclasses.fields(value)], at)
+    if dataclasses.is_dataclass(value) and kind.__dataclass_params__.frozen:
+        return _freeze_fields(value, [field.name for field in dataclasses.fields(value)])
     if getattr(kind, "model_config", {}).get("frozen"):
-        return _freeze_fields(value, list(kind.model_fields), at)
-    raise ValueRefusedError(
-        f"a value of type {kind.__module__}.{kind.__qualname__}{f' at {at}' if at else ''} cannot be made read-only; "
-        "state holds texts, numbers, dates, enumeration members, mappings, lists, tuples, sets and frozen dataclasses "
-        "or frozen pydantic models: return one of these, or name the type with diagnosis.register_immutable "
-        "if its objects never change"
-    )
+        return _freeze_fields(value, list(kind.model_fields))
+    raise _RefusedError(value)
 
 
-def _freeze_fields(value: Any, names: Iterable[str], at: str) -> Any:
-    before = {name: getattr(value, name) for name in names}
-    after = {name: _freeze(item, f"{at}.{name}") for name, item in before.items()}
-    changed = {name: item for name, item in after.items() if item is not before[name]}
-    if not changed:
+def _freeze_list(value: Iterable[Any]) -> FrozenList:
+    items: list[Any] = []
+    try:
+        for item in value:
+            items.append(item if type(item) in ATOMS else _freeze(item))
+    except _RefusedError as refused:
+        raise refused.inside(f"[{len(items)}]") from None
+    return FrozenList(items)
+
+
+def _freeze_mapping(value: Mapping[Any, Any]) -> FrozenDict:
+    copy: dict[Any, Any] = {}
+    key = None
+    try:
+        for key, item in value.items():
+            kept = key if type(key) in ATOMS else _freeze(key)
+            copy[kept] = item if type(item) in ATOMS else _freeze(item)
+    except _RefusedError as refused:
+        raise refused.inside(f"[{key!r}]") from None
+    return frozen_dict(copy)
+
+
+def frozen_dict(entries: dict[Any, Any]) -> FrozenDict:
+    """Give a read-only mapping of entries that are frozen already.
+
+    Args:
+        entries: keys and frozen values.
+    """
+    made = _new_dict(FrozenDict)
+    dict.update(made, entries)
+    return made
+
+
+def _freeze_fields(value: Any, names: Iterable[str]) -> Any:
+    # The extra fields of a pydantic model stand in a dictionary of their own.
+    extra = getattr(value, "__pydantic_extra__", None)
+    kept = _freeze_mapping(extra) if extra else extra
+    changed: dict[str, Any] = {}
+    for name in names:
+        before = getattr(value, name)
+        try:
+            after = _freeze(before)
+        except _RefusedError as refused:
+            raise refused.inside(f".{name}") from None
+        if after is not before:
+            changed[name] = after
+    if not changed and kept is extra:
         return value
     copy = object.__new__(type(value))
     if hasattr(value, "__dict__"):
         object.__setattr__(copy, "__dict__", {**value.__dict__, **changed})
-        for slot in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
+        for slot in ("__pydantic_fields_set__", "__pydantic_private__"):
             if hasattr(value, slot):
                 object.__setattr__(copy, slot, getattr(value, slot))
+        if hasattr(value, "__pydantic_extra__"):
+            object.__setattr__(copy, "__pydantic_extra__", kept)
     else:
-        for name, item in after.items():
-            object.__setattr__(copy, name, item)
+        for name in names:
+            object.__setattr__(copy, name, changed.get(name, getattr(value, name)))
     return copy
 
 

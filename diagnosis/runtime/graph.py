@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
-from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, State, keys_of
+from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, State, is_text, keys_of
 from diagnosis.runtime.definition import FIXED, Action, Branch, Definition, Edge, EventLog, Node, Repeat
 from diagnosis.runtime.errors import DefinitionError
 from diagnosis.runtime.strategies import Replace, Strategy
@@ -35,14 +35,12 @@ class StateGraph:
     ) -> None:
         self._keys = dict(keys) if isinstance(keys, Mapping) else {key: Replace() for key in keys_of(keys)}
         for key in self._keys:
-            if not isinstance(key, str) or not key:
-                raise DefinitionError(f"a state key is a non-empty text, found {key!r}")
+            if not is_text(key):
+                raise DefinitionError(f"a state key is a non-blank text, found {key!r}")
         self._name = name
         self._inputs: dict[str, type] | None = None
         if inputs is not None:
-            self._inputs = (
-                dict(inputs) if isinstance(inputs, Mapping) else {key: object for key in keys_of(inputs)}
-            )
+            self._inputs = dict(inputs) if isinstance(inputs, Mapping) else dict.fromkeys(keys_of(inputs), object)
         self._id_key = id_key
         self._nodes: list[Node] = []
         self._edges: list[Edge] = []
@@ -81,7 +79,7 @@ class StateGraph:
         Raises:
             DefinitionError: the name is no text.
         """
-        if not isinstance(name, str) or not name.strip():
+        if not is_text(name):
             raise DefinitionError(f"a node's name is a non-blank text, found {name!r}")
         owned = None if owns is None else keys_of(owns)
         before = (entry,) if isinstance(entry, Effect) else tuple(entry)
@@ -125,16 +123,16 @@ class StateGraph:
         Raises:
             DefinitionError: the mapping is none, is empty, or holds something but texts.
         """
-        if not isinstance(targets, Mapping) or not targets:
+        given: object = targets
+        if not isinstance(given, Mapping) or not given:
             raise DefinitionError(f"conditional edges of {source!r} need a mapping from route key to node or END")
         for route, target in targets.items():
-            if not isinstance(route, str) or not isinstance(target, str):
+            if not is_text(route) or not is_text(target):
                 raise DefinitionError(
                     f"conditional edges of {source!r}: route keys and targets are texts, found {route!r}: {target!r}"
                 )
-        if not isinstance(decision, Decision):
-            decision = RouterDecision(decision, None if reads is None else keys_of(reads))
-        self._branches.append(Branch(source, decision, dict(targets)))
+        made = decision if isinstance(decision, Decision) else _routing(decision, reads)
+        self._branches.append(Branch(source, made, dict(targets)))
         return self
 
     def log_events(
@@ -181,6 +179,10 @@ class StateGraph:
             DefinitionError: the limit is no number from 1.
         """
         return CompiledGraph(self.definition(), recursion_limit=recursion_limit)
+
+
+def _routing(router: Callable[[State], str], reads: Iterable[str] | None) -> RouterDecision:
+    return RouterDecision(router, None if reads is None else keys_of(reads))
 
 
 def _plain_record(event: Event) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from diagnosis.runtime.compiled import CompiledGraph
-from diagnosis.runtime.decisions import State
+from diagnosis.runtime.decisions import State, is_text
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
 from diagnosis.runtime.run import Run
-from diagnosis.runtime.step import Report
 
 Update = Mapping[str, Any] | Callable[[State], Mapping[str, Any]]
 """What a node reports: an update, or a pure function that gives one from the state that the action sees."""
@@ -124,7 +124,7 @@ class Model(Shown):
             if node not in names:
                 raise DefinitionError(f"model {self.name!r} gives outcomes for {node!r}; nodes are {one_of(names)}")
             for outcome, update in outcomes.items():
-                if not isinstance(outcome, str) or not (isinstance(update, Mapping) or callable(update)):
+                if not is_text(outcome) or not (isinstance(update, Mapping) or callable(update)):
                     raise DefinitionError(
                         f"model {self.name!r}: {node}.{outcome} must be an update or a function that gives one"
                     )

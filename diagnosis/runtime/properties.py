@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from diagnosis.runtime.decisions import Choice, State, keys_of, refuse_async
+from diagnosis.runtime.decisions import Choice, State, is_count, keys_of, refuse_async
 from diagnosis.runtime.definition import END
 from diagnosis.runtime.errors import DefinitionError
 
@@ -140,7 +140,7 @@ def bound(limit: int, name: str | None = None, statement: str | None = None) -> 
     Raises:
         DefinitionError: the limit is no number from 1.
     """
-    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+    if not is_count(limit):
         raise DefinitionError(f"a bound is a number of node executions from 1, found {limit!r}")
     return Property(
         name or f"at_most_{limit}_executions",

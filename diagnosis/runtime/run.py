@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import RunError
 from diagnosis.runtime.frozen import freeze
-from diagnosis.runtime.step import Position, Report
+from diagnosis.runtime.nodestep import Position, Report
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -103,7 +102,7 @@ class Run(Shown):
     @property
     def state(self) -> Mapping[str, Any]:
         """The final state, or the one before the execution that failed."""
-        return MappingProxyType(self.states[-1])  # type: ignore[arg-type]
+        return self.states[-1]
 
     @property
     def final_node(self) -> str | None:
@@ -123,9 +122,7 @@ class Run(Shown):
         for index, event in enumerate(self.events):
             before, after = self.states[index], self.states[index + 1]
             place = Position(event.node, reason)
-            found.append(
-                Executed(index, place, MappingProxyType(before), self.reports[index], MappingProxyType(after), event)  # type: ignore[arg-type]
-            )
+            found.append(Executed(index, place, before, self.reports[index], after, event))
             reason = event.reason
         return tuple(found)
 

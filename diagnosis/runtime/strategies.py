@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError
-from diagnosis.runtime.frozen import FrozenDict, FrozenList, History, freeze, thaw
+from diagnosis.runtime.errors import DefinitionError, MergeError
+from diagnosis.runtime.frozen import FrozenDict, History, freeze, frozen_dict, thaw
 
 Merging = Callable[[Any, Any], Any]
 """``(old, new) -> merged`` on frozen values."""
 
 
-class MergeError(DiagnosisError):
-    """A strategy was given a value that it cannot merge."""
-
-
 def _same(value: Any) -> Any:
     return value
+
+
+def _missing(old: Any, new: Any) -> Any:
+    raise NotImplementedError("a Custom strategy always brings a function of its own")
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,11 @@ class Append(Strategy):
         Raises:
             MergeError: the value is something else.
         """
-        return _append(History(), value)
+        return History(value) if type(value) is History else History().extended(freeze(value))
 
     def merging(self) -> Merging:
         """Give the function that appends."""
-        return _append
-
-
-def _append(old: History, new: Any) -> History:
-    if new is None:
-        return old
-    if isinstance(new, History):
-        raise MergeError("the update hands back the history it was given, which would double it; return new elements only")
-    if not isinstance(new, FrozenList):
-        if not isinstance(new, list | tuple):
-            raise MergeError(f"an Append key takes a list of new elements, not {type(new).__name__}; put it in a list")
-        new = [freeze(item) for item in new]
-    return old.extended(new)
+        return History.extended
 
 
 @dataclass(frozen=True)
@@ -114,9 +102,9 @@ class Merge(Strategy):
 def _merge(old: FrozenDict, new: Any) -> FrozenDict:
     if new is None:
         return old
-    if not isinstance(new, Mapping):
+    if type(new) is not FrozenDict and not isinstance(new, Mapping):
         raise MergeError(f"a Merge key takes a mapping of entries, not {type(new).__name__}")
-    return FrozenDict({**old, **freeze(new)})
+    return frozen_dict({**old, **freeze(new)})
 
 
 @dataclass(frozen=True)
@@ -127,10 +115,10 @@ class Custom(Strategy):
         merge: ``(old, new) -> merged``. It is handed copies of both, so that changing them in place does no harm.
     """
 
-    merge: Merging = _same  # type: ignore[assignment]
+    merge: Merging = _missing
 
     def __post_init__(self) -> None:
-        if self.merge is _same or not callable(self.merge):
+        if self.merge is _missing or not callable(self.merge):
             raise DefinitionError("Custom needs a function (old, new) -> merged")
         super().__post_init__()
 

@@ -85,14 +85,14 @@ def topology_of(definition: Definition) -> Topology:
     for source in (node.name for node in nodes):
         for edge in definition.edges:
             if edge.source == source:
-                reasons = () if source == START or isinstance(edge.reason, Repeat) else (edge.reason,)
-                edges.append(TopologyEdge(source, edge.target, "fixed", None, reasons))
+                own = () if source == START or isinstance(edge.reason, Repeat) else (edge.reason,)
+                edges.append(TopologyEdge(source, edge.target, "fixed", None, own))
         branch = definition.branch(source)
-        for route, target in branch.targets.items() if branch else ():
-            reasons = (route,)
-            if isinstance(branch.decision, Decision):  # type: ignore[union-attr]
-                reasons = tuple(
-                    dict.fromkeys(rule.reason for rule in branch.decision.rules if rule.route == route)  # type: ignore[union-attr]
-                )
+        if branch is None:
+            continue
+        for route, target in branch.targets.items():
+            reasons: tuple[str, ...] = (route,)
+            if isinstance(branch.decision, Decision):
+                reasons = tuple(dict.fromkeys(rule.reason for rule in branch.decision.rules if rule.route == route))
             edges.append(TopologyEdge(source, target, "conditional", route, reasons))
     return Topology(definition.name, tuple(nodes), tuple(edges))

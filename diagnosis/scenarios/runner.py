@@ -1,0 +1,114 @@
+"""Running scenarios: script in, result out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+from diagnosis.runtime import CompiledGraph, Model, Run, thaw
+from diagnosis.scenarios.compare import differences, transitions_of
+from diagnosis.scenarios.fakes import Fakes
+from diagnosis.scenarios.result import ScenarioResult, SuiteResult
+from diagnosis.scenarios.scenario import Expect, Scenario
+from diagnosis.scenarios.script import Script
+from diagnosis.scenarios.suite import Case, Models, Suite, model_named
+
+
+def run_scenario(scenario: Scenario, model: Model, *, file: str | None = None) -> ScenarioResult:
+    """Run a scenario and compare the run with what it expects.
+
+    Args:
+        scenario: the scenario.
+        model: the model of its graph.
+        file: where it came from, for the result.
+
+    Raises:
+        DocumentError: the scenario does not fit the graph.
+    """
+    return run_case(Case(scenario, file, model, Script.of(scenario, model)))
+
+
+def run_case(case: Case) -> ScenarioResult:
+    """Run a scenario that was loaded, and compare the run with what it expects.
+
+    Args:
+        case: the scenario with its model and script.
+    """
+    scenario, model = case.scenario, case.model
+    fakes = Fakes(case.script, model)
+    run = _run(model.graph.with_actions(fakes.actions), _input(scenario, model.graph))
+    trace = model.trace_of(run)
+    counters = MappingProxyType({key: run.state[key] for key in model.counters})
+    mismatches = tuple(differences(scenario.expect, run, trace, counters, fakes.unused))
+    return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, fakes.unused)
+
+
+def run_suite(
+    suite: Suite, models: Models | None = None, progress: Callable[[ScenarioResult], object] | None = None
+) -> SuiteResult:
+    """Run every scenario of a suite.
+
+    Args:
+        suite: the suite.
+        models: the models to run with; those it was loaded with where absent.
+        progress: called with each result as it comes.
+
+    Raises:
+        DocumentError: a scenario does not fit its graph among ``models``.
+    """
+    results = []
+    for case in suite.cases:
+        model = case.model if models is None else model_named(case.scenario.graph, models)
+        result = run_case(case) if model is case.model else run_scenario(case.scenario, model, file=case.file)
+        results.append(result)
+        if progress is not None:
+            progress(result)
+    return SuiteResult(tuple(results), suite.refused)
+
+
+def observed(run: Run, model: Model) -> Expect:
+    """Give the expectation that a run fulfils, such as for saving it as a scenario.
+
+    Args:
+        run: a run of the model's graph.
+        model: the model.
+
+    Returns:
+        All that a file can expect of it. A counter that holds no whole number is left out, and so is what the model's
+        trace does not tell.
+    """
+    trace = model.trace_of(run) or {}
+    seen: dict[str, Any] = {
+        "path": run.path,
+        "final_node": run.final_node,
+        "termination_reason": run.reason,
+        "outcomes": tuple(event.outcome for event in run.events),
+        "counters": {key: run.state[key] for key in model.counters if type(run.state[key]) is int},
+        "transitions": transitions_of(run),
+    }
+    seen |= {name: trace[name] for name in ("degraded", "evidence_retry_count") if name in trace}
+    if run.error is not None:
+        seen["error"] = str(run.error)
+    return Expect.model_validate(thaw(seen))
+
+
+def _input(scenario: Scenario, graph: CompiledGraph) -> dict[str, Any]:
+    """Give the input of a run, named after its scenario so that outputs repeat."""
+    values = dict(scenario.input)
+    id_key = graph.definition.id_key
+    if id_key is not None:
+        values.setdefault(id_key, scenario.name)
+    return values
+
+
+def _run(graph: CompiledGraph, values: dict[str, Any]) -> Run:
+    """Run to the end without an event loop, which scripted actions do not need: none of them ever waits."""
+    running = graph.arun(values, check=False)
+    try:
+        running.send(None)
+    except StopIteration as done:
+        run: Run = done.value
+        return run
+    running.close()
+    raise AssertionError("a scripted action waited for something")

@@ -1,0 +1,28 @@
+"""The verification bench: exploration, proof and coverage of any model."""
+
+from diagnosis.verify.counterexample import scenario_for
+from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
+from diagnosis.verify.lasso import Lasso, find_lasso
+from diagnosis.verify.proof import Proof, PropertyError, Verdict, claims_of, prove
+from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition, explore
+
+__all__ = [
+    "KINDS",
+    "MAX_STATES",
+    "Coverage",
+    "Item",
+    "Lasso",
+    "Progress",
+    "Proof",
+    "PropertyError",
+    "Script",
+    "StateSpace",
+    "Transition",
+    "Verdict",
+    "claims_of",
+    "explore",
+    "find_lasso",
+    "measure",
+    "prove",
+    "scenario_for",
+]
