@@ -102,7 +102,7 @@ class DocumentError(DiagnosisError):
         self.place: Place = tuple(place)
         self.line = line
         self.column = column
-        self.found = shortened(found)
+        self.found = found
         self.allowed = allowed
         where = [file] if file is not None else []
         if line is not None:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from diagnosis.runtime import freeze, one_of, thaw
-from diagnosis.scenarios.places import QUOTE_IT, DocumentError, Place, shown
+from diagnosis.scenarios.places import QUOTE_IT, DocumentError, Place, shortened, shown
 
 DEFAULT_GRAPH: Final = "diagnosis"
 """The graph of a scenario that names none."""
@@ -45,7 +45,7 @@ def _item(value: Any) -> Any:
     for alone in ("raises", "update"):
         if alone in value and len(value) > 1:
             others = one_of(key for key in value if key != alone)
-            raise _refuse(f"{alone!r} beside {others}", f"{alone!r} alone; make two items of it")
+            raise _refuse(f"{alone!r} beside {shortened(others)}", f"{alone!r} alone; make two items of it")
     if "raises" in value and not isinstance(value["raises"], str):
         raise _refuse(shown(value["raises"]), _text_or("a text", value["raises"]), "raises")
     if "update" in value:
@@ -205,7 +205,7 @@ def _translated(error: ErrorDetails, data: Any) -> DocumentError:
         return DocumentError(f"no {place[-1]!r}", f"one; {place[-1]!r} is required", place=place[:-1])
     if kind == "extra_forbidden":
         return DocumentError(f"the unknown key {shown(place[-1])}", one_of(_keys_at(place)), place=place)
-    if kind == "string_type":
+    if kind in ("string_type", "invalid_key"):
         return DocumentError(shown(value), _text_or("a text", value), place=place)
     return DocumentError(shown(value), _ALLOWED.get(kind, error["msg"]), place=place)
 

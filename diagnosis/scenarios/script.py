@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from diagnosis.runtime import DiagnosisError, Model, ShortFormError, Update, freeze, one_of, told
-from diagnosis.scenarios.places import QUOTE_IT, DocumentError, Place, shown
+from diagnosis.runtime import DiagnosisError, Model, ShortFormError, Update, freeze, one_of, thaw, told
+from diagnosis.scenarios.places import QUOTE_IT, DocumentError, Place, shortened, shown
 from diagnosis.scenarios.scenario import Scenario
 
 
@@ -73,13 +73,13 @@ def _call(model: Model, node: str, item: Any, place: Place) -> Call:
     else:
         short = item
     try:
-        return _ready(model.forms.parse(node, short))
+        return _ready(model.forms.parse(node, thaw(short)))
     except ShortFormError as error:
         at = () if isinstance(item, str) else error.at
-        raise DocumentError(error.found, error.allowed, place=(*place, *at)) from None
+        raise DocumentError(shortened(error.found), error.allowed, place=(*place, *at)) from None
     except Exception as error:  # short forms are the user's own code
         raise DocumentError(
-            f"an item that the short forms of graph {model.name!r} cannot read ({told(error)})",
+            f"an item that the short forms of graph {model.name!r} cannot read ({shortened(told(error))})",
             "an item that they can read, or one with 'raises' or 'update'",
             place=place,
         ) from error

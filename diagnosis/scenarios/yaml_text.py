@@ -21,7 +21,7 @@ from diagnosis.scenarios.limits import (
     too_deep,
     too_many_nodes,
 )
-from diagnosis.scenarios.places import QUOTE_IT, Place, shown
+from diagnosis.scenarios.places import QUOTE_IT, Place, shortened, shown
 
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -156,10 +156,10 @@ class _Reading:
         name = event.anchor
         if any(outer.anchor == name for outer in self.open) and name not in self.anchors:
             raise self.refuse(
-                event, f"the alias *{name} inside what it stands for", "parts that do not hold themselves"
+                event, f"the alias *{shortened(name)} inside what it stands for", "parts that do not hold themselves"
             )
         if name not in self.anchors:
-            raise self.refuse(event, f"the alias *{name}", "aliases of an anchor further up")
+            raise self.refuse(event, f"the alias *{shortened(name)}", "aliases of an anchor further up")
         return self.anchors[name]
 
     def check_tag(self, event: Any, kind: str) -> None:
@@ -189,7 +189,7 @@ class _Reading:
                 value = yaml.SafeLoader.yaml_constructors[tag](_SAFE, yaml.ScalarNode(tag, text))
             except Exception:  # PyYAML's constructors raise whatever they stumble upon
                 raise self.refuse(
-                    event, f"{shown(text)}, which is no {kind}", f"a {kind} or a text; for a text, {QUOTE_IT}"
+                    event, f"{shown(text)}, which is no {kind}", f"one that is, or a text; for a text, {QUOTE_IT}"
                 ) from None
         flaw = flaw_of(value)
         if flaw is not None:

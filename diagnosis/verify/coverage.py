@@ -39,8 +39,8 @@ def declared_items(model: Model) -> dict[str, list[str]]:
     definition = model.graph.definition
     items: dict[str, list[str]] = {kind: [] for kind in KINDS}
     items["node"] = list(definition.names)
-    edges, reasons = {_edge(START, definition.entry or "")}, {}
-    items["edge"] = list(edges)
+    reasons: dict[str, None] = {}
+    items["edge"] = [_edge(START, definition.entry or "")]
     for source in definition.names:
         branch = definition.branch(source)
         if branch is None:
@@ -212,6 +212,14 @@ class Coverage(Shown):
             kind: one of :data:`KINDS`.
         """
         return tuple(item.name for item in self.of(kind) if item.feasible and not item.covered)
+
+    def below(self, percent: float) -> tuple[str, ...]:
+        """Give the kinds that are covered less than a share.
+
+        Args:
+            percent: the share, from 0 to 100.
+        """
+        return tuple(kind for kind in KINDS if self.percent(kind) < percent)
 
     @property
     def infeasible(self) -> tuple[str, ...]:

@@ -311,6 +311,7 @@ class _Prover:
             if edge.error is not None:
                 script = (*self.space.script_to(edge.source), (self.space.positions[edge.source].node, edge.outcome))
                 return Verdict(claim, False, edge.error, script)
+        for edge in self.space.transitions:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)

@@ -1,0 +1,174 @@
+"""DOT: the topology of a graph in Graphviz's language."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import graphviz
+
+from diagnosis.runtime import DiagnosisError, Run, Topology, TopologyEdge, TopologyNode
+from diagnosis.views.labels import escaped, identifiers, visible, wrapped
+from diagnosis.views.overlay import PLAIN, Look, Overlay, coverage_overlay, run_overlay
+
+if TYPE_CHECKING:
+    from diagnosis.verify import Coverage
+
+KEYWORDS: Final = ("node", "edge", "graph", "digraph", "subgraph", "strict")
+"""The words that DOT keeps for itself."""
+
+KINDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "agent": {"shape": "box", "style": "rounded,filled", "fillcolor": "#dbeafe", "color": "#1d4ed8"},
+    "code": {"shape": "component", "style": "filled", "fillcolor": "#e7e5e4", "color": "#57534e"},
+    "fallback": {"shape": "octagon", "style": "filled", "fillcolor": "#fef3c7", "color": "#b45309"},
+    "node": {"shape": "ellipse", "style": "filled", "fillcolor": "#ecfdf5", "color": "#047857"},
+    "start": {"shape": "oval", "margin": "0.12,0.05", "style": "filled", "fillcolor": "#1f2937", "fontcolor": "white", "color": "#1f2937"},
+    "end": {"shape": "oval", "peripheries": "2", "margin": "0.12,0.05", "style": "filled", "fillcolor": "#f9fafb", "color": "#1f2937"},
+}
+"""Kind of node -> how it is drawn."""
+
+_OTHER_SHAPES: Final = ("hexagon", "house", "parallelogram", "trapezium", "folder", "note", "tab", "invhouse")
+_OTHER_FILLS: Final = ("#ede9fe", "#fce7f3", "#cffafe", "#ecfccb", "#ffedd5")
+
+_GRAPH: Final = {
+    "rankdir": "TB",
+    "bgcolor": "white",
+    "fontname": "Arial",
+    "fontsize": "13",
+    "labelloc": "t",
+    "labeljust": "l",
+    "nodesep": "0.3",
+    "ranksep": "0.35",
+    "pad": "0.15",
+}
+_NODE: Final = {"fontname": "Arial", "fontsize": "13", "margin": "0.2,0.1", "fontcolor": "#111827"}
+_EDGE: Final = {"fontname": "Arial", "fontsize": "10", "color": "#4b5563", "fontcolor": "#374151", "arrowsize": "0.8"}
+_SENTINELS: Final = {"start": "START", "end": "END"}
+
+
+class DrawError(DiagnosisError):
+    """Something cannot be drawn, or a picture cannot be saved, as asked."""
+
+
+def dot_text(topology: Topology, *, run: Run | None = None, coverage: Coverage | None = None) -> str:
+    """Write a topology as DOT.
+
+    Nodes differ in shape and fill by kind; fixed edges are solid, conditional ones dashed. An edge is labelled with
+    its route key in brackets and the reason codes that travel on it. What is too long is cut, and stands in full in the
+    tooltip.
+
+    Args:
+        topology: what to draw.
+        run: a run of this graph, whose path is shown with its step numbers.
+        coverage: coverage of this graph, shown as hits on every node, edge and reason.
+
+    Raises:
+        DrawError: both are given, or one is of another graph.
+    """
+    overlay = _overlay(topology, run, coverage)
+    names = identifiers((node.name for node in topology.nodes), reserved=KEYWORDS)
+    dot = graphviz.Digraph(
+        name=graphviz.nohtml("topology"),
+        graph_attr={**_GRAPH, **_title(topology, overlay)},
+        node_attr=_NODE,
+        edge_attr=_EDGE,
+    )
+    for node in topology.nodes:
+        dot.node(names[node.name], **_node(node, overlay.node(node.name)))
+    flow = _Flow(topology)
+    for edge in topology.edges:
+        attributes = {**_edge(edge, overlay.edge(edge)), **flow.hints(edge)}
+        dot.edge(names[edge.source], names[edge.target], **attributes)
+    return str(dot.source)
+
+
+def _overlay(topology: Topology, run: Run | None, coverage: Coverage | None) -> Overlay:
+    if run is not None and coverage is not None:
+        raise DrawError("a picture shows a run or a coverage, not both at once")
+    if run is not None:
+        _check("run", run.graph.topology, topology)
+        return run_overlay(run)
+    if coverage is not None:
+        _check("coverage", coverage.model.graph.topology, topology)
+        return coverage_overlay(coverage)
+    return PLAIN
+
+
+def _check(what: str, found: Topology, wanted: Topology) -> None:
+    if found != wanted:
+        raise DrawError(
+            f"the {what} is of graph {found.name!r}, with other nodes or edges than {wanted.name!r}, which is drawn; "
+            f"draw the graph that the {what} is of"
+        )
+
+
+def _title(topology: Topology, overlay: Overlay) -> dict[str, str]:
+    size = f"{len(topology.nodes) - 2} nodes, {len(topology.edges)} edges"
+    legend = "solid: fixed edge; dashed: decided, by [route key] and REASON_CODE"
+    texts = overlay.title or (f"{topology.name}: {size}", legend)
+    lines = [line for text in texts for line in wrapped(text, width=80, lines=3)]
+    return {"label": escaped(*lines, left=True), "tooltip": escaped(visible(topology.name))}
+
+
+def style_of(kind: str) -> Mapping[str, str]:
+    """Give how a kind of node is drawn; kinds without a style of their own get one that depends on their name only.
+
+    Args:
+        kind: the kind, as declared.
+    """
+    if kind in KINDS:
+        return KINDS[kind]
+    number = zlib.crc32(kind.encode("utf-8", "backslashreplace"))
+    shape = _OTHER_SHAPES[number % len(_OTHER_SHAPES)]
+    fill = _OTHER_FILLS[number // len(_OTHER_SHAPES) % len(_OTHER_FILLS)]
+    return {"shape": shape, "style": "filled", "fillcolor": fill, "color": "#4b5563"}
+
+
+class _Flow:
+    """Hints for the layout: the order of declaration goes straight down, and edges keep clear of loops at their node."""
+
+    def __init__(self, topology: Topology) -> None:
+        names = [node.name for node in topology.nodes]
+        self._next = dict(pairwise(names))
+        self._loops = {edge.source for edge in topology.edges if edge.source == edge.target}
+        self._place = {name: place for place, name in enumerate(names)}
+
+    def hints(self, edge: TopologyEdge) -> dict[str, str]:
+        """Give the attributes that place an edge."""
+        if self._next.get(edge.source) == edge.target:
+            return {"weight": "12"} if edge.kind == "conditional" or not edge.target == "__END__" else {}
+        if edge.target == "__END__":
+            return {"weight": "6"}
+        if edge.source in self._loops and self._place[edge.target] > self._place[edge.source]:
+            return {"tailport": "s"}
+        return {}
+
+
+def _node(node: TopologyNode, look: Look) -> dict[str, Any]:
+    lines = [_SENTINELS[node.kind]] if node.kind in _SENTINELS else wrapped(node.name, width=24)
+    if node.kind not in KINDS:
+        lines += wrapped(f"({node.kind})", lines=1)
+    if look.note:
+        lines += look.note.split("\n")
+    tooltip = escaped(visible(f"{node.name} ({node.kind})"))
+    return {"label": escaped(*lines), "tooltip": tooltip, **style_of(node.kind), **look.attributes}
+
+
+def _edge(edge: TopologyEdge, look: Look) -> dict[str, Any]:
+    lines = look.note.split("\n") if look.note else []
+    full = f"{edge.source} -> {edge.target}"
+    if edge.route is not None:
+        lines += wrapped(f"[{edge.route}]")
+        full += f" [{edge.route}]"
+    for reason in edge.reasons:
+        if reason != edge.route:
+            lines += wrapped(f"{reason}{look.reasons.get(reason, '')}")
+    if edge.reasons:
+        full += f": {', '.join(edge.reasons)}"
+    tooltip = escaped(visible(full))
+    style = {"style": "solid", "penwidth": "1.5"} if edge.kind == "fixed" else {"style": "dashed"}
+    # Blanks in front keep the text off the line that it belongs to.
+    label = escaped(*(f"   {line}" for line in lines), left=True)
+    return {"label": label, "tooltip": tooltip, "labeltooltip": tooltip, **style, **look.attributes}

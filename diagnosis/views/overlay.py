@@ -1,0 +1,188 @@
+"""Overlays: what a run or a coverage adds to the picture of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from diagnosis.runtime import END, START, Decision, Run, TopologyEdge
+
+if TYPE_CHECKING:
+    from diagnosis.verify import Coverage
+
+EdgeKey = tuple[str, str | None, str]
+"""Source, route key, target: what tells the edges of a picture apart."""
+
+_SHOWN_STEPS: Final = 6
+"""Step numbers that stand on one node or edge; of more, the last ones give way to a count."""
+
+_TAKEN: Final = "#c2410c"
+_FAILED: Final = "#b91c1c"
+_COVERED: Final = "#15803d"
+_FADED: Final = "#9ca3af"
+
+_ON_PATH: Final = {"color": _TAKEN, "penwidth": "3"}
+_STOPPED: Final = {"color": _FAILED, "fillcolor": "#fee2e2", "penwidth": "3", "peripheries": "2", "fontcolor": _FAILED}
+_ASIDE: Final = {"color": _FADED, "fillcolor": "white", "fontcolor": "#6b7280"}
+_EDGE_TAKEN: Final = {"color": _TAKEN, "penwidth": "2.5", "fontcolor": _TAKEN}
+_EDGE_ASIDE: Final = {"color": "#b6bcc6", "fontcolor": "#7b8494"}
+
+_SEEN: Final = {"color": _COVERED, "penwidth": "2"}
+_MISSED: Final = {"color": _FAILED, "fillcolor": "white", "penwidth": "2", "fontcolor": _FAILED}
+_INFEASIBLE: Final = {"color": _FADED, "fillcolor": "#f3f4f6", "fontcolor": "#6b7280"}
+_EDGE_SEEN: Final = {"color": _COVERED, "fontcolor": "#166534"}
+_EDGE_MISSED: Final = {"color": _FAILED, "fontcolor": _FAILED, "style": "dotted", "penwidth": "2.5"}
+_EDGE_INFEASIBLE: Final = {"color": "#c3c8d0", "fontcolor": "#7b8494", "style": "dotted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one node or edge differs from its plain form.
+
+    Attributes:
+        note: what is written beside the label, such as step numbers or hits.
+        attributes: DOT attributes in place of those of its kind.
+        reasons: reason code -> what is written behind it.
+    """
+
+    note: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A look for every node and edge that a picture shows in a way of its own.
+
+    Attributes:
+        title: the lines over the picture.
+        nodes: node -> look.
+        edges: edge -> look.
+        other_node: the look of all other nodes.
+        other_edge: the look of all other edges.
+    """
+
+    title: tuple[str, ...]
+    nodes: Mapping[str, Look]
+    edges: Mapping[EdgeKey, Look]
+    other_node: Look = Look()
+    other_edge: Look = Look()
+
+    def node(self, name: str) -> Look:
+        """Give the look of a node.
+
+        Args:
+            name: its name.
+        """
+        return self.nodes.get(name, self.other_node)
+
+    def edge(self, edge: TopologyEdge) -> Look:
+        """Give the look of an edge.
+
+        Args:
+            edge: one of the picture's edges.
+        """
+        return self.edges.get((edge.source, edge.route, edge.target), self.other_edge)
+
+
+PLAIN: Final = Overlay((), {}, {})
+"""The overlay that changes nothing."""
+
+
+def steps_text(steps: Iterable[int]) -> str:
+    """Write step numbers, such as ``3, 7``; of many, the first ones, the last one and how many there are.
+
+    Args:
+        steps: the numbers, in order.
+    """
+    numbers = list(steps)
+    if len(numbers) <= _SHOWN_STEPS:
+        return ", ".join(map(str, numbers))
+    first = ", ".join(map(str, numbers[: _SHOWN_STEPS - 2]))
+    return f"{first}, … {numbers[-1]} ({len(numbers)}×)"
+
+
+def run_overlay(run: Run) -> Overlay:
+    """Show the path of a run: its steps in order, and where it stopped.
+
+    Args:
+        run: a run, ended or not.
+    """
+    visits: dict[str, list[int]] = {}
+    taken: dict[EdgeKey, list[int]] = {}
+    why: dict[EdgeKey, dict[str, list[int]]] = {}
+    entry = run.graph.definition.entry or ""
+    for number, event in enumerate(run.events, start=1):
+        choice = event.choice
+        key = (choice.source, choice.route, choice.target)
+        visits.setdefault(event.node, []).append(number)
+        taken.setdefault(key, []).append(number)
+        why.setdefault(key, {}).setdefault(choice.reason, []).append(number)
+    nodes = {node: Look(f"step {steps_text(steps)}", _ON_PATH) for node, steps in visits.items()}
+    nodes[START] = Look("", _ON_PATH)
+    if run.ended:
+        nodes[END] = Look("", _ON_PATH)
+    else:
+        here = run.position.node
+        steps = [*visits.get(here, []), len(run.events) + 1]
+        what = "recursion limit met" if run.stop == "limit" else f"failed: {type(run.error).__name__}"
+        nodes[here] = Look(f"step {steps_text(steps)}\n× {what}", _STOPPED)
+    edges = {
+        key: Look(
+            f"step {steps_text(steps)}",
+            _EDGE_TAKEN,
+            {reason: f" ({steps_text(own)})" for reason, own in why[key].items()} if len(why[key]) > 1 else {},
+        )
+        for key, steps in taken.items()
+    }
+    edges[START, None, entry] = Look("", _EDGE_TAKEN)
+    return Overlay((f"Run of {run.graph.name}", run.summary), nodes, edges, Look("", _ASIDE), Look("", _EDGE_ASIDE))
+
+
+def coverage_overlay(coverage: Coverage) -> Overlay:
+    """Show how often each node, edge and reason was seen, and what was not.
+
+    Args:
+        coverage: the coverage of the graph that is drawn.
+    """
+    definition = coverage.model.graph.definition
+    found = {(item.kind, item.name): item for item in coverage.items}
+
+    def look(kind: str, name: str, reasons: Mapping[str, str], *, edge: bool) -> Look:
+        item = found[kind, name]
+        if not item.feasible:
+            return Look("infeasible", _EDGE_INFEASIBLE if edge else _INFEASIBLE, dict.fromkeys(reasons, ""))
+        if not item.covered:
+            return Look("0× not covered", _EDGE_MISSED if edge else _MISSED, dict.fromkeys(reasons, ""))
+        return Look(f"{item.hits}×", _EDGE_SEEN if edge else _SEEN, reasons)
+
+    nodes = {name: look("node", name, {}, edge=False) for name in definition.names}
+    edges = {}
+    for edge in coverage.model.graph.topology.edges:
+        key = (edge.source, edge.route, edge.target)
+        if edge.route is None:
+            edges[key] = look("edge", f"{edge.source}->{edge.target}", {}, edge=True)
+        else:
+            reasons = _reason_notes(coverage, edge)
+            edges[key] = look("route", f"{edge.source}.{edge.route}", reasons, edge=True)
+    counts = [f"{kind}s {'{} of {}'.format(*coverage.counts(kind))}" for kind in ("node", "edge", "reason", "rule")]
+    runs = f"{coverage.runs} run{'' if coverage.runs == 1 else 's'}"
+    return Overlay((f"Coverage of {coverage.model.name} by {runs}", ", ".join(counts)), nodes, edges)
+
+
+def _reason_notes(coverage: Coverage, edge: TopologyEdge) -> dict[str, str]:
+    """Tell how often each reason of a route was given; nothing where there is but one."""
+    branch = coverage.model.graph.definition.branch(edge.source)
+    if branch is None or not isinstance(branch.decision, Decision) or len(edge.reasons) < 2:
+        return {}
+    items = {item.name: item for item in coverage.of("rule")}
+    notes = {}
+    for reason in edge.reasons:
+        rules = [rule for rule in branch.decision.rules if (rule.route, rule.reason) == (edge.route, reason)]
+        own = [items[f"{edge.source}.{rule.name}"] for rule in rules]
+        if any(item.feasible for item in own):
+            notes[reason] = f" {sum(item.hits for item in own)}×"
+        else:
+            notes[reason] = " infeasible"
+    return notes

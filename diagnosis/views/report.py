@@ -1,0 +1,87 @@
+"""The report: one self-contained HTML file to mail to a reviewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from diagnosis import __version__
+from diagnosis.scenarios import SuiteResult, scenario_text
+from diagnosis.verify import Coverage, Proof
+from diagnosis.views.diagram import Diagram, draw
+from diagnosis.views.files import write_atomically
+from diagnosis.views.tables import coverage_summary, terminations_table
+
+MANY_PICTURES = 200
+"""Scenarios that are drawn one by one; beyond, only those that failed."""
+
+
+def _picture(diagram: Diagram, label: str) -> Markup:
+    """Give a picture as an image that needs no network, or as text where no layout engine is there."""
+    source = diagram.data_uri()
+    if source is None:
+        return Markup("<pre>{}</pre>").format(diagram.text())
+    return Markup('<img alt="{}" src="{}">').format(label, source)
+
+
+def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: Mapping[str, Proof]) -> str:
+    """Give the report as HTML without scripts or references to anything outside it.
+
+    Args:
+        result: what the scenarios came to.
+        coverages: graph name -> what they cover.
+        proofs: graph name -> its proof.
+    """
+    environment = Environment(loader=PackageLoader("diagnosis.views"), autoescape=True, trim_blocks=True)
+    template = environment.get_template("report.html.j2")
+    graphs: list[dict[str, Any]] = []
+    for name, coverage in coverages.items():
+        proof = proofs[name]
+        graphs.append(
+            {
+                "name": name,
+                "topology": draw(coverage.model),
+                "covered": draw(coverage.model, coverage=coverage),
+                "coverage": coverage,
+                "summary": coverage_summary(coverage).to_dict("records"),
+                "proof": proof,
+                "good": sum(1 for verdict in proof.verdicts if verdict.holds),
+                "counterexamples": [scenario_text(scenario) for scenario in proof.counterexamples],
+            }
+        )
+    drawn = len(result.results) <= MANY_PICTURES
+    scenarios = [
+        {"result": item, "picture": draw(item.run) if drawn or not item.passed else None} for item in result.results
+    ]
+    return template.render(
+        version=__version__,
+        graphs=graphs,
+        result=result,
+        scenarios=scenarios,
+        endings=terminations_table(result).to_dict("records"),
+        picture=_picture,
+    )
+
+
+def write_report(
+    path: str | Path, result: SuiteResult, coverages: Mapping[str, Coverage], proofs: Mapping[str, Proof]
+) -> Path:
+    """Write the report to a file, wholly or not at all.
+
+    Args:
+        path: where to; missing folders are made, a file that is there is replaced.
+        result: what the scenarios came to.
+        coverages: graph name -> what they cover.
+        proofs: graph name -> its proof.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    return write_atomically(Path(path), report_html(result, coverages, proofs).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,191 @@
+"""What people see in a terminal: tables and lines in which no text from data can do anything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from diagnosis.verify import KINDS
+
+if TYPE_CHECKING:
+    from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.verify import Coverage, Proof
+
+_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
+_VISIBLE |= {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)}
+_VISIBLE[ord("\t")] = "    "
+
+
+def safe(text: object) -> str:
+    """Give a text in which control characters, terminal escapes and direction marks are visible instead of obeyed.
+
+    Args:
+        text: anything; its ``str`` is taken.
+    """
+    return str(text).translate(_VISIBLE)
+
+
+class Terminal:
+    """Writes results for people.
+
+    Args:
+        stream: where to; standard output where absent.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._console = Console(file=self._stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+    def line(self, text: object = "", style: str = "") -> None:
+        """Write a line; it wraps at the terminal's width.
+
+        Args:
+            text: what to write.
+            style: such as ``bold`` or ``red``.
+        """
+        self._console.print(Text(safe(text), style=style))
+
+    def raw(self, text: str) -> None:
+        """Write a text as it is but for control characters: nothing is wrapped.
+
+        Args:
+            text: what to write.
+        """
+        self._stream.write(safe(text).rstrip("\n") + "\n")
+
+    def heading(self, text: str) -> None:
+        """Write a heading with a blank line before it.
+
+        Args:
+            text: the heading.
+        """
+        self._console.print()
+        self.line(text, "bold")
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = ()) -> None:
+        """Write a table that fits the width by folding its cells.
+
+        Args:
+            columns: the headings.
+            rows: the cells.
+            numbers: the columns that are set to the right.
+        """
+        table = Table(show_edge=False, pad_edge=False, box=None, header_style="bold")
+        for column in columns:
+            table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(safe("" if cell is None else cell)) for cell in row))
+        self._console.print(table)
+
+    def suite(self, result: SuiteResult) -> None:
+        """Write each scenario with its path, its ending and its first mismatch.
+
+        Args:
+            result: what running them came to.
+        """
+        for scenario in result.results:
+            self.scenario(scenario)
+        for refusal in result.refused:
+            self.line(f"refused  {refusal.error}", "red")
+        self.line(f"{result.passed} passed, {result.failed} failed, {len(result.refused)} refused", "bold")
+
+    def scenario(self, result: ScenarioResult) -> None:
+        """Write one scenario.
+
+        Args:
+            result: what running it came to.
+        """
+        title = f"  {result.scenario.title}" if result.scenario.title else ""
+        self.line(f"{'pass' if result.passed else 'FAIL'}  {result.name}{title}", "green" if result.passed else "red")
+        self.line(f"      {' > '.join(result.path) or 'nothing was executed'}")
+        self.line(f"      {result.run.summary}")
+        if result.mismatches:
+            self.line(f"      {result.mismatches[0]}", "red")
+            if len(result.mismatches) > 1:
+                self.line(f"      and {len(result.mismatches) - 1} more; --json lists all")
+
+    def terminations(self, result: SuiteResult) -> None:
+        """Write how the runs ended, with how many did.
+
+        Args:
+            result: what running them came to.
+        """
+        counts: dict[tuple[str, str], int] = {}
+        for scenario in result.results:
+            run = scenario.run
+            key = (run.reason or f"({run.stop})", run.final_node or f"(at {run.position.node})")
+            counts[key] = counts.get(key, 0) + 1
+        rows = [(*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        self.table(("termination reason", "final node", "runs"), rows, numbers=("runs",))
+
+    def coverage(self, coverage: Coverage) -> None:
+        """Write a row a kind, then what is missing.
+
+        Args:
+            coverage: what was measured.
+        """
+        rows = []
+        for kind in KINDS:
+            covered, total = coverage.counts(kind)
+            rows.append((kind, covered, total, f"{coverage.percent(kind):.1f} %"))
+        self.table(("kind", "covered", "of", "share"), rows, numbers=("covered", "of", "share"))
+        for kind in KINDS:
+            for name in coverage.missing(kind):
+                self.line(f"missing {kind}: {name}", "red")
+        for error in coverage.errors:
+            self.line(f"condition error: {error}", "red")
+        for report in coverage.outside:
+            self.line(f"outside the outcome alphabet: {report}")
+        if not coverage.proven:
+            self.line("exploration met its bound: items that no run can show are still in the totals")
+
+    def proof(self, proof: Proof) -> None:
+        """Write the size of what was explored and each property with its verdict.
+
+        Args:
+            proof: the proof.
+        """
+        self.line(proof.counted)
+        self.table(
+            ("verdict", "kind", "property"),
+            [
+                (v.word, v.claim.kind, v.claim.name if v.holds else f"{v.claim.name}: {v.detail}")
+                for v in proof.verdicts
+            ],
+        )
+        if proof.never_taken:
+            self.line(f"rules never taken: {', '.join(proof.never_taken)}", "red")
+        good = sum(1 for verdict in proof.verdicts if verdict.holds)
+        self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
+
+
+@contextmanager
+def progress(label: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a progress bar on standard error, where that is a terminal.
+
+    Args:
+        label: what is being done.
+        total: how much there is to do, where known.
+
+    Yields:
+        A function to call with nothing for one more, or with (done, total).
+    """
+    console = Console(file=sys.stderr)
+    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(label, total=total)
+
+        def advance(done: int | None = None, known: int | None = None) -> None:
+            if done is None:
+                bar.advance(task)
+            else:
+                bar.update(task, completed=done, total=known)
+
+        yield advance
