@@ -24,7 +24,7 @@ from diagnosis.runtime import (
 )
 
 SHORT, LONG = 30, 999
-OTHER_KEYS = 23
+OTHER_KEYS = 24
 """Keys that the wide variant of the graph has beside the loop's own."""
 
 MISSING = "not measured: langgraph is not installed"

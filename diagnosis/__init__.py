@@ -14,7 +14,7 @@ _NAMES = {
         "ends freeze register_immutable sometimes thaw"
     ),
     "diagnosis.actions": "Actions",
-    "diagnosis.catalog": "diagnosis_model shipped shipped_names",
+    "diagnosis.catalog": "diagnosis_model models shipped shipped_names",
     "diagnosis.factory": "build_graph state_graph",
     "diagnosis.trace": "OrchestrationEvent OrchestrationTrace TraceError build_trace trace_of",
     "diagnosis.scenarios": (

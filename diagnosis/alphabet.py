@@ -1,7 +1,7 @@
 """What the nodes of the Chat Diagnosis graph may report: short forms for scripts, and the verification alphabet.
 
-A short form says the part of a report that routing reads; the rest (a plan, evidence, an answer) is made up here, always
-the same, so that scripted runs repeat (contract, section 8, and the scenario format).
+A short form says the part of a report that routing reads; the rest (a plan, evidence, an answer) is made up here,
+always the same, so that scripted runs repeat (contract, section 8, and the scenario format).
 """
 
 from __future__ import annotations

@@ -53,6 +53,11 @@ def shipped(name: str) -> Model:
     return _SHIPPED[name]()
 
 
+def models() -> dict[str, Model]:
+    """Give every shipped model by name, as loading scenarios takes them."""
+    return {name: shipped(name) for name in _SHIPPED}
+
+
 def shipped_names() -> tuple[str, ...]:
     """Give the names of the shipped graphs."""
     return tuple(_SHIPPED)

@@ -6,7 +6,6 @@ from typing import Final
 
 from diagnosis.runtime import Move, Property, always, bound, ends, sometimes
 from diagnosis.state import COUNTERS, read
-
 from diagnosis.topology import COMPOSER, EVIDENCE_RETRY, EXECUTOR, FALLBACK, LONGEST_RUN, VERIFIER
 
 _STATUSES: Final = {node: f"{node}_status" for node in ("planner", "executor", "gatekeeper", "verifier", "composer")}
@@ -37,7 +36,7 @@ def _answer_is_judged(move: Move) -> bool:
         return True
     verdict, ceiling = read(move.after, "effective_verdict"), read(move.after, "verifier_verdict_ceiling")
     trusted = read(move.after, "checked_bindings")
-    return bool(trusted and verdict is not None and ceiling is not None and verdict.rank >= ceiling.rank)
+    return bool(trusted and verdict in ("PASS", "LOW_CONFID") and ceiling is not None and verdict.rank >= ceiling.rank)
 
 
 def _unknown(move: Move) -> bool:
@@ -76,7 +75,7 @@ PROPERTIES: Final = (
     always("fallback_is_last", "Nothing is executed after the fallback.", _fallback_is_last),
     always(
         "an_answer_is_judged",
-        "A composed answer had a trusted binding and a known verdict that is not above its ceiling.",
+        "A composed answer had a trusted binding and the verdict PASS or LOW_CONFID, not above its ceiling.",
         _answer_is_judged,
         reads=("effective_verdict", "verifier_verdict_ceiling", "checked_bindings"),
     ),
@@ -88,7 +87,9 @@ PROPERTIES: Final = (
     ),
     always("fallback_answers", "The fallback always answers.", _unanswered_without_evidence, reads="final_answer"),
     sometimes(
-        "an_answer_is_composed", "Some run ends with a composed answer.", lambda move: move.node == COMPOSER and move.last
+        "an_answer_is_composed",
+        "Some run ends with a composed answer.",
+        lambda move: move.node == COMPOSER and move.last,
     ),
     sometimes(
         "a_gap_is_closed",
@@ -98,4 +99,3 @@ PROPERTIES: Final = (
     ),
 )
 """The properties of the graph as a whole; that each rule of each guard is taken is claimed of every graph."""
-

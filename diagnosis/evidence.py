@@ -18,6 +18,9 @@ FALLBACK_ANSWERS: Final[Mapping[str, str]] = {
 }
 """Node fallen back from -> the answer, to which nothing that anybody wrote may add a byte."""
 
+BINDING: Final = ("claim_id", "claim", "tool_call_id", "quote", "trusted", "reason")
+"""What a binding is made of; anything else that stands in one is not passed on."""
+
 
 def build_verified_input(state: State) -> dict[str, Any]:
     """Build what the verifier and the composer may see.
@@ -26,12 +29,13 @@ def build_verified_input(state: State) -> dict[str, Any]:
         state: the state at verified_input.
 
     Returns:
-        The user's query, the plan's goal, the trusted bindings and the verdict ceiling.
+        The user's query, the plan's goal, the trusted bindings (their six fields) and the verdict ceiling.
     """
+    trusted = trusted_bindings(state.get("checked_bindings"))
     return {
         "user_query": state.get("user_query"),
         "goal": read_mapping(state.get("planner_output")).get("goal"),
-        "bindings": list(trusted_bindings(state.get("checked_bindings"))),
+        "bindings": [{key: item[key] for key in BINDING if key in item} for item in trusted],
         "verdict_ceiling": read(state, "verifier_verdict_ceiling"),
     }
 

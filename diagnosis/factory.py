@@ -97,9 +97,7 @@ ENTRY: Mapping[str, tuple[Effect, ...]] = {node: (_count_retry(node),) for node 
 """Node -> what the wrapper does before its action."""
 
 EXIT: Mapping[str, tuple[Effect, ...]] = {
-    GATEKEEPER: (
-        Effect("derive_ceiling", _ceiling, reads="gatekeeper_status", writes="verifier_verdict_ceiling"),
-    ),
+    GATEKEEPER: (Effect("derive_ceiling", _ceiling, reads="gatekeeper_status", writes="verifier_verdict_ceiling"),),
     VERIFIED_INPUT: (_set("reset_verifier_retries", "verifier_retry_count", 0),),
     VERIFIER: (
         Effect(
@@ -110,7 +108,9 @@ EXIT: Mapping[str, tuple[Effect, ...]] = {
         ),
     ),
     COMPOSER: (
-        Effect("refuse_blank_answer", _answer_missing, reads=("composer_status", "final_answer"), writes="composer_status"),
+        Effect(
+            "refuse_blank_answer", _answer_missing, reads=("composer_status", "final_answer"), writes="composer_status"
+        ),
         Effect("drop_unfinished_answer", _drop_answer, reads="composer_status", writes="final_answer"),
     ),
     EVIDENCE_RETRY: (
@@ -151,7 +151,7 @@ OUTCOMES: Mapping[str, Reading] = {
 
 
 def state_graph(actions: Actions) -> StateGraph:
-    """Give the graph as a builder, not compiled yet.
+    """Give the graph as a builder, not compiled yet; :func:`build_graph` compiles it with the limit that it rests on.
 
     Args:
         actions: the eight ports.

@@ -84,9 +84,7 @@ GUARDS: Final[Mapping[str, Decision]] = {
     GATEKEEPER: Decision(
         [
             Rule(FALLBACK, "GATEKEEPER_REJECTED", (_is("reject", "gatekeeper_status", "REJECT"),)),
-            Rule(
-                VERIFIED_INPUT, "EVIDENCE_TRUSTED", (_PASS_OR_LOW, _holds("has_trusted_binding", "checked_bindings"))
-            ),
+            Rule(VERIFIED_INPUT, "EVIDENCE_TRUSTED", (_PASS_OR_LOW, _holds("has_trusted_binding", "checked_bindings"))),
             Rule(FALLBACK, "NO_TRUSTED_BINDINGS", (_PASS_OR_LOW,)),
             Rule(FALLBACK, "GATEKEEPER_STATUS_UNKNOWN"),
         ]
@@ -94,9 +92,7 @@ GUARDS: Final[Mapping[str, Decision]] = {
     VERIFIER: Decision(
         [
             *_retries(VERIFIER, RETRY_VERIFIER),
-            Rule(
-                FALLBACK, "VERIFIER_STATUS_UNKNOWN", (Condition("not_completed", _not_completed, "verifier_status"),)
-            ),
+            Rule(FALLBACK, "VERIFIER_STATUS_UNKNOWN", (Condition("not_completed", _not_completed, "verifier_status"),)),
             Rule(COMPOSER, "VERDICT_PASS", (_is("verdict_pass", "effective_verdict", "PASS"),)),
             Rule(
                 EVIDENCE_RETRY,

@@ -145,7 +145,7 @@ KEYS: Final[Mapping[str, Strategy]] = {
     "composer_output": Replace(read=read_mapping),
     "composer_retry_count": _count(),
     "final_answer": Replace(read=is_text),
-    EVENTS: Append(),
+    EVENTS: Append(read=read_list),
 }
 """Every key with its strategy and typed read. What decisions make of bindings, of facts and of the answer is whether
 there is a trusted one, one with a gap, and a text: that is how these three keys read."""

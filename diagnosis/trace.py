@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from diagnosis.runtime import DiagnosisError, Event, History, Run
@@ -177,8 +178,7 @@ def build_trace(state: Mapping[str, Any], *, ended: bool = True) -> Orchestratio
     """
     events = events_of(state.get(EVENTS))
     transitions = tuple(
-        Transition(left.node, right.node, left.reason_code, left.attempt)
-        for left, right in zip(events, events[1:], strict=False)
+        Transition(left.node, right.node, left.reason_code, left.attempt) for left, right in pairwise(events)
     )
     last = events[-1]
     return OrchestrationTrace(

@@ -47,11 +47,19 @@ def _nodes(definition: Definition) -> Iterator[Finding]:
             yield Finding("reserved_name", node.name, "START and END are no nodes of one's own; choose another name")
         if not callable(node.action):
             yield Finding("no_action", node.name, f"its action is {node.action!r}; it needs a function")
-        elif _arity(node.action) is None:
+        elif arity(node.action) is None:
             yield Finding("bad_action", node.name, "its action must take (state) or (state, config)")
 
 
-def _arity(action: object) -> int | None:
+def arity(action: object) -> int | None:
+    """Tell how many arguments an action is called with.
+
+    Args:
+        action: a callable.
+
+    Returns:
+        1 for ``(state)``, 2 for ``(state, config)``, and ``None`` for one that takes neither.
+    """
     try:
         parameters = inspect.signature(action).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -66,18 +74,6 @@ def _arity(action: object) -> int | None:
         return None
     # A second parameter with a default of its own, as in ``lambda state, name=name: ...``, is none for the config.
     return 2 if required == 2 or (len(positional) > 1 and positional[1].name == "config") else 1
-
-
-def arity(action: object) -> int:
-    """Tell how many arguments an action is called with.
-
-    Args:
-        action: a callable that passed the checks.
-
-    Returns:
-        1 for ``(state)``, 2 for ``(state, config)``.
-    """
-    return _arity(action) or 2
 
 
 def _keys(definition: Definition) -> Iterator[Finding]:

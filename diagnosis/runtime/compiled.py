@@ -47,7 +47,10 @@ class CompiledGraph(Shown):
         self.calls = {node.name: self._call(node.name, node.action) for node in definition.nodes}
 
     def _call(self, node: str, action: Action) -> Call:
-        return action, arity(action) == 2, self.step.at(node)
+        count = arity(action)
+        if count is None:
+            raise DefinitionError(f"the action of node {node!r} must take (state) or (state, config)")
+        return action, count == 2, self.step.at(node)
 
     @property
     def name(self) -> str:

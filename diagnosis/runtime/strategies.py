@@ -17,10 +17,6 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _missing(old: Any, new: Any) -> Any:
-    raise NotImplementedError("a Custom strategy always brings a function of its own")
-
-
 @dataclass(frozen=True)
 class Strategy:
     """How a state key starts, merges and is read; use one of the subclasses.
@@ -115,10 +111,10 @@ class Custom(Strategy):
         merge: ``(old, new) -> merged``. It is handed copies of both, so that changing them in place does no harm.
     """
 
-    merge: Merging = _missing
+    merge: Merging = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if self.merge is _missing or not callable(self.merge):
+        if not callable(self.merge):
             raise DefinitionError("Custom needs a function (old, new) -> merged")
         super().__post_init__()
 

@@ -59,7 +59,8 @@ class Fakes:
         if calls is None:
             calls = ()
             if node in model.unscripted:
-                always = next(iter(model.alphabet[node].values()))
+                only = model.forms.spell(node, next(iter(model.alphabet[node])))
+                always = model.forms.parse(node, {"status": only} if isinstance(only, str) else only)
 
         async def scripted(state: State, config: RunConfig) -> Mapping[str, Any]:
             number = used[node]

@@ -30,7 +30,7 @@ def place_text(place: Iterable[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         elif _PLAIN_KEY.fullmatch(part):
-            text += f".{part}" if text else part
+            text += f".{shortened(part)}" if text else shortened(part)
         else:
             text += f"[{shortened(repr(part))}]"
     return text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from diagnosis.runtime import History, Run, Shown
+from diagnosis.runtime import DiagnosisError, History, Run, Shown, one_of
 from diagnosis.scenarios.scenario import Scenario
 from diagnosis.scenarios.suite import Refusal
 
@@ -84,6 +84,10 @@ class ScenarioResult(Shown):
         return "\n".join(lines)
 
 
+class NoSuchScenarioError(DiagnosisError, LookupError):
+    """A suite has no scenario of that name."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SuiteResult(Shown):
     """What a suite came to.
@@ -95,6 +99,15 @@ class SuiteResult(Shown):
 
     results: tuple[ScenarioResult, ...]
     refused: tuple[Refusal, ...] = ()
+
+    def __iter__(self) -> Iterator[ScenarioResult]:
+        return iter(self.results)
+
+    def __getitem__(self, name: str) -> ScenarioResult:
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise NoSuchScenarioError(f"no scenario named {name!r} ran; there are {one_of(each.name for each in self)}")
 
     @property
     def passed(self) -> int:

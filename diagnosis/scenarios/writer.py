@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 import unicodedata
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,7 +58,7 @@ def write_scenario(scenario: Scenario, directory: str | os.PathLike[str]) -> Pat
         directory: where to; made if it is missing.
 
     Returns:
-        The file, named after the scenario, with a number where that name was taken.
+        The file, named after the scenario, with a number where that name was taken by something else.
 
     Raises:
         WriteError: the scenario or the file cannot be written.
@@ -102,27 +99,25 @@ def file_stem(name: str) -> str:
 
 
 def _publish(draft: Path, folder: Path, stem: str) -> Path:
-    """Give a finished draft the first free name; taking a name and testing it are one operation."""
-    for file in _names(folder, stem):
+    """Give a finished draft the first free name; testing a name and taking it are one operation."""
+    number = 1
+    while True:
+        file = folder / (f"{stem}.yaml" if number == 1 else f"{stem}-{number}.yaml")
         try:
-            file.touch(mode=0o644, exist_ok=False)
+            file.touch(exist_ok=False)
+            break
         except FileExistsError:
-            continue
-        try:
-            draft.chmod(file.stat().st_mode)
-            draft.replace(file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                file.unlink()
-            raise
-        return file
-    raise AssertionError("numbers do not end")
-
-
-def _names(folder: Path, stem: str) -> Iterator[Path]:
-    yield folder / f"{stem}.yaml"
-    for number in count(2):
-        yield folder / f"{stem}-{number}.yaml"
+            if file.read_bytes() == draft.read_bytes():
+                draft.unlink()
+                return file
+            number += 1
+    try:
+        draft.chmod(file.stat().st_mode)
+        draft.replace(file)
+    except BaseException:
+        file.unlink()
+        raise
+    return file
 
 
 def _why(error: Exception) -> str:
@@ -131,6 +126,14 @@ def _why(error: Exception) -> str:
 
 class _Dumper(yaml.SafeDumper):
     """Plain YAML: no aliases, no text broken over lines, and quotes around all that another reader might misread."""
+
+    def represent(self, data: Any) -> None:
+        document: Any = self.represent_data(data)
+        document.flow_style = False
+        for key, part in document.value:
+            if key.value in ("script", "expect"):
+                part.flow_style = False
+        self.serialize(document)
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

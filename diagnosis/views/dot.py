@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import graphviz
 
-from diagnosis.runtime import DiagnosisError, Run, Topology, TopologyEdge, TopologyNode
+from diagnosis.runtime import END, START, DiagnosisError, Run, Topology, TopologyEdge, TopologyNode
 from diagnosis.views.labels import escaped, identifiers, visible, wrapped
 from diagnosis.views.overlay import PLAIN, Look, Overlay, coverage_overlay, run_overlay
 
@@ -24,12 +24,26 @@ KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     "code": {"shape": "component", "style": "filled", "fillcolor": "#e7e5e4", "color": "#57534e"},
     "fallback": {"shape": "octagon", "style": "filled", "fillcolor": "#fef3c7", "color": "#b45309"},
     "node": {"shape": "ellipse", "style": "filled", "fillcolor": "#ecfdf5", "color": "#047857"},
-    "start": {"shape": "oval", "margin": "0.12,0.05", "style": "filled", "fillcolor": "#1f2937", "fontcolor": "white", "color": "#1f2937"},
-    "end": {"shape": "oval", "peripheries": "2", "margin": "0.12,0.05", "style": "filled", "fillcolor": "#f9fafb", "color": "#1f2937"},
+    "start": {
+        "shape": "oval",
+        "margin": "0.12,0.05",
+        "style": "filled",
+        "fillcolor": "#1f2937",
+        "fontcolor": "white",
+        "color": "#1f2937",
+    },
+    "end": {
+        "shape": "oval",
+        "peripheries": "2",
+        "margin": "0.12,0.05",
+        "style": "filled",
+        "fillcolor": "#f9fafb",
+        "color": "#1f2937",
+    },
 }
 """Kind of node -> how it is drawn."""
 
-_OTHER_SHAPES: Final = ("hexagon", "house", "parallelogram", "trapezium", "folder", "note", "tab", "invhouse")
+_OTHER_SHAPES: Final = ("note", "tab", "folder", "box3d", "hexagon", "cylinder")
 _OTHER_FILLS: Final = ("#ede9fe", "#fce7f3", "#cffafe", "#ecfccb", "#ffedd5")
 
 _GRAPH: Final = {
@@ -39,13 +53,13 @@ _GRAPH: Final = {
     "fontsize": "13",
     "labelloc": "t",
     "labeljust": "l",
-    "nodesep": "0.3",
-    "ranksep": "0.35",
+    "nodesep": "0.2",
+    "ranksep": "0.3",
     "pad": "0.15",
 }
 _NODE: Final = {"fontname": "Arial", "fontsize": "13", "margin": "0.2,0.1", "fontcolor": "#111827"}
 _EDGE: Final = {"fontname": "Arial", "fontsize": "10", "color": "#4b5563", "fontcolor": "#374151", "arrowsize": "0.8"}
-_SENTINELS: Final = {"start": "START", "end": "END"}
+_SENTINELS: Final = {START: "START", END: "END"}
 
 
 class DrawError(DiagnosisError):
@@ -127,7 +141,7 @@ def style_of(kind: str) -> Mapping[str, str]:
 
 
 class _Flow:
-    """Hints for the layout: the order of declaration goes straight down, and edges keep clear of loops at their node."""
+    """Hints for the layout: the order of declaration goes straight down, and edges keep clear of loops."""
 
     def __init__(self, topology: Topology) -> None:
         names = [node.name for node in topology.nodes]
@@ -136,18 +150,22 @@ class _Flow:
         self._place = {name: place for place, name in enumerate(names)}
 
     def hints(self, edge: TopologyEdge) -> dict[str, str]:
-        """Give the attributes that place an edge."""
+        """Give the attributes that place an edge.
+
+        Args:
+            edge: one of the topology's edges.
+        """
+        if edge.target == END:
+            return {"weight": "6"} if edge.kind == "conditional" else {}
         if self._next.get(edge.source) == edge.target:
-            return {"weight": "12"} if edge.kind == "conditional" or not edge.target == "__END__" else {}
-        if edge.target == "__END__":
-            return {"weight": "6"}
+            return {"weight": "12"}
         if edge.source in self._loops and self._place[edge.target] > self._place[edge.source]:
             return {"tailport": "s"}
         return {}
 
 
 def _node(node: TopologyNode, look: Look) -> dict[str, Any]:
-    lines = [_SENTINELS[node.kind]] if node.kind in _SENTINELS else wrapped(node.name, width=24)
+    lines = [_SENTINELS[node.name]] if node.name in _SENTINELS else wrapped(node.name, width=24)
     if node.kind not in KINDS:
         lines += wrapped(f"({node.kind})", lines=1)
     if look.note:
@@ -164,11 +182,13 @@ def _edge(edge: TopologyEdge, look: Look) -> dict[str, Any]:
         full += f" [{edge.route}]"
     for reason in edge.reasons:
         if reason != edge.route:
-            lines += wrapped(f"{reason}{look.reasons.get(reason, '')}")
+            lines += wrapped(reason)
+            if len(edge.reasons) > 1:
+                lines[-1] += look.reasons.get(reason, "")
     if edge.reasons:
         full += f": {', '.join(edge.reasons)}"
     tooltip = escaped(visible(full))
     style = {"style": "solid", "penwidth": "1.5"} if edge.kind == "fixed" else {"style": "dashed"}
-    # Blanks in front keep the text off the line that it belongs to.
-    label = escaped(*(f"   {line}" for line in lines), left=True)
+    # Blanks keep the text off its own line, to the left of it, and off the next one.
+    label = escaped(*(f"   {line}  " for line in lines), left=True)
     return {"label": label, "tooltip": tooltip, "labeltooltip": tooltip, **style, **look.attributes}

@@ -18,7 +18,7 @@ LINES: Final = 4
 _JOINERS: Final = "\u200c\u200d"
 """Invisible, but part of how words and signs are spelled."""
 
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
 def visible(text: str) -> str:

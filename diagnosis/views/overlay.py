@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 EdgeKey = tuple[str, str | None, str]
 """Source, route key, target: what tells the edges of a picture apart."""
+
+TIMES: Final = "\u00d7"
+"""The multiplication sign, which every engine has a glyph for."""
 
 _SHOWN_STEPS: Final = 6
 """Step numbers that stand on one node or edge; of more, the last ones give way to a count."""
@@ -43,7 +46,7 @@ class Look:
     Attributes:
         note: what is written beside the label, such as step numbers or hits.
         attributes: DOT attributes in place of those of its kind.
-        reasons: reason code -> what is written behind it.
+        reasons: reason code -> what is written behind it, on an edge that carries several.
     """
 
     note: str = ""
@@ -90,17 +93,25 @@ PLAIN: Final = Overlay((), {}, {})
 """The overlay that changes nothing."""
 
 
-def steps_text(steps: Iterable[int]) -> str:
-    """Write step numbers, such as ``3, 7``; of many, the first ones, the last one and how many there are.
+def numbers_text(numbers: Sequence[int]) -> str:
+    """Write numbers such as ``3, 7``; of many, the first ones, the last one and how many there are.
 
     Args:
-        steps: the numbers, in order.
+        numbers: the numbers, in order.
     """
-    numbers = list(steps)
     if len(numbers) <= _SHOWN_STEPS:
         return ", ".join(map(str, numbers))
     first = ", ".join(map(str, numbers[: _SHOWN_STEPS - 2]))
-    return f"{first}, … {numbers[-1]} ({len(numbers)}×)"
+    return f"{first}, … {numbers[-1]} ({len(numbers)}{TIMES})"
+
+
+def steps_text(numbers: Sequence[int]) -> str:
+    """Write step numbers such as ``steps 3, 7``.
+
+    Args:
+        numbers: the numbers, in order.
+    """
+    return f"step{'' if len(numbers) == 1 else 's'} {numbers_text(numbers)}"
 
 
 def run_overlay(run: Run) -> Overlay:
@@ -119,25 +130,33 @@ def run_overlay(run: Run) -> Overlay:
         visits.setdefault(event.node, []).append(number)
         taken.setdefault(key, []).append(number)
         why.setdefault(key, {}).setdefault(choice.reason, []).append(number)
-    nodes = {node: Look(f"step {steps_text(steps)}", _ON_PATH) for node, steps in visits.items()}
+    nodes = {node: Look(steps_text(steps), _ON_PATH) for node, steps in visits.items()}
     nodes[START] = Look("", _ON_PATH)
     if run.ended:
         nodes[END] = Look("", _ON_PATH)
     else:
-        here = run.position.node
-        steps = [*visits.get(here, []), len(run.events) + 1]
-        what = "recursion limit met" if run.stop == "limit" else f"failed: {type(run.error).__name__}"
-        nodes[here] = Look(f"step {steps_text(steps)}\n× {what}", _STOPPED)
+        nodes[run.position.node] = _stopped(run, visits.get(run.position.node, []))
     edges = {
         key: Look(
-            f"step {steps_text(steps)}",
+            steps_text(steps),
             _EDGE_TAKEN,
-            {reason: f" ({steps_text(own)})" for reason, own in why[key].items()} if len(why[key]) > 1 else {},
+            {reason: f" ({numbers_text(own)})" for reason, own in why[key].items()},
         )
         for key, steps in taken.items()
     }
     edges[START, None, entry] = Look("", _EDGE_TAKEN)
     return Overlay((f"Run of {run.graph.name}", run.summary), nodes, edges, Look("", _ASIDE), Look("", _EDGE_ASIDE))
+
+
+def _stopped(run: Run, before: Sequence[int]) -> Look:
+    """Mark the node at which a run failed, or before which it met its limit."""
+    number = len(run.events) + 1
+    if run.stop == "limit":
+        lines = [steps_text(before)] if before else []
+        lines.append(f"{TIMES} limit met before step {number}")
+    else:
+        lines = [steps_text([*before, number]), f"{TIMES} failed: {type(run.error).__name__}"]
+    return Look("\n".join(lines), _STOPPED)
 
 
 def coverage_overlay(coverage: Coverage) -> Overlay:
@@ -152,10 +171,10 @@ def coverage_overlay(coverage: Coverage) -> Overlay:
     def look(kind: str, name: str, reasons: Mapping[str, str], *, edge: bool) -> Look:
         item = found[kind, name]
         if not item.feasible:
-            return Look("infeasible", _EDGE_INFEASIBLE if edge else _INFEASIBLE, dict.fromkeys(reasons, ""))
+            return Look("infeasible", _EDGE_INFEASIBLE if edge else _INFEASIBLE)
         if not item.covered:
-            return Look("0× not covered", _EDGE_MISSED if edge else _MISSED, dict.fromkeys(reasons, ""))
-        return Look(f"{item.hits}×", _EDGE_SEEN if edge else _SEEN, reasons)
+            return Look(f"0{TIMES} not covered", _EDGE_MISSED if edge else _MISSED)
+        return Look(f"{item.hits}{TIMES}", _EDGE_SEEN if edge else _SEEN, reasons)
 
     nodes = {name: look("node", name, {}, edge=False) for name in definition.names}
     edges = {}
@@ -172,17 +191,15 @@ def coverage_overlay(coverage: Coverage) -> Overlay:
 
 
 def _reason_notes(coverage: Coverage, edge: TopologyEdge) -> dict[str, str]:
-    """Tell how often each reason of a route was given; nothing where there is but one."""
+    """Tell how often each reason of a route was given; a plain router has one reason a route, with nothing to add."""
     branch = coverage.model.graph.definition.branch(edge.source)
-    if branch is None or not isinstance(branch.decision, Decision) or len(edge.reasons) < 2:
+    if branch is None or not isinstance(branch.decision, Decision):
         return {}
     items = {item.name: item for item in coverage.of("rule")}
     notes = {}
     for reason in edge.reasons:
         rules = [rule for rule in branch.decision.rules if (rule.route, rule.reason) == (edge.route, reason)]
         own = [items[f"{edge.source}.{rule.name}"] for rule in rules]
-        if any(item.feasible for item in own):
-            notes[reason] = f" {sum(item.hits for item in own)}×"
-        else:
-            notes[reason] = " infeasible"
+        feasible = any(item.feasible for item in own)
+        notes[reason] = f" {sum(item.hits for item in own)}{TIMES}" if feasible else " infeasible"
     return notes

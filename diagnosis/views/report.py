@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from diagnosis import __version__
 from diagnosis.scenarios import SuiteResult, scenario_text
 from diagnosis.verify import Coverage, Proof
 from diagnosis.views.diagram import Diagram, draw
-from diagnosis.views.files import write_atomically
+from diagnosis.views.files import write_file
+from diagnosis.views.render import RenderError
 from diagnosis.views.tables import coverage_summary, terminations_table
 
 MANY_PICTURES = 200
@@ -22,10 +24,11 @@ MANY_PICTURES = 200
 
 def _picture(diagram: Diagram, label: str) -> Markup:
     """Give a picture as an image that needs no network, or as text where no layout engine is there."""
-    source = diagram.data_uri()
-    if source is None:
-        return Markup("<pre>{}</pre>").format(diagram.text())
-    return Markup('<img alt="{}" src="{}">').format(label, source)
+    try:
+        content = base64.b64encode(diagram.svg().encode()).decode()
+    except RenderError:
+        return Markup("<pre>{}</pre>").format(diagram.dot)
+    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, content)
 
 
 def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: Mapping[str, Proof]) -> str:
@@ -84,4 +87,5 @@ def write_report(
     Raises:
         FileError: the file cannot be written.
     """
-    return write_atomically(Path(path), report_html(result, coverages, proofs).encode("utf-8", "backslashreplace"))
+    content = report_html(result, coverages, proofs).encode("utf-8", "backslashreplace")
+    return write_file(path, content, make_folder=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,8 +20,13 @@ if TYPE_CHECKING:
     from diagnosis.verify import Coverage, Proof
 
 _VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
-_VISIBLE |= {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)}
+_VISIBLE |= {
+    code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+}
 _VISIBLE[ord("\t")] = "    "
+
+FILE_WIDTH = 120
+"""Columns of a table that goes to a file or pipe."""
 
 
 def safe(text: object) -> str:
@@ -41,16 +47,18 @@ class Terminal:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._console = Console(file=self._stream, highlight=False, markup=False, emoji=False, soft_wrap=False)
+        self._console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
+        if not self._console.is_terminal and "COLUMNS" not in os.environ:
+            self._console.width = FILE_WIDTH
 
     def line(self, text: object = "", style: str = "") -> None:
-        """Write a line; it wraps at the terminal's width.
+        """Write a line; in a terminal it wraps at its width, in a file or pipe it stays whole.
 
         Args:
             text: what to write.
             style: such as ``bold`` or ``red``.
         """
-        self._console.print(Text(safe(text), style=style))
+        self._console.print(Text(safe(text), style=style), soft_wrap=not self._console.is_terminal)
 
     def raw(self, text: str) -> None:
         """Write a text as it is but for control characters: nothing is wrapped.

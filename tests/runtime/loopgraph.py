@@ -14,8 +14,8 @@ from diagnosis.runtime import (
     Decision,
     Replace,
     Rule,
-    Strategy,
     StateGraph,
+    Strategy,
 )
 
 

@@ -19,8 +19,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnosis.runtime import FrozenDict, FrozenError, FrozenList, History, ValueRefusedError, freeze, thaw
-from diagnosis.runtime import register_immutable
+from diagnosis.runtime import (
+    FrozenDict,
+    FrozenError,
+    FrozenList,
+    History,
+    ValueRefusedError,
+    freeze,
+    register_immutable,
+    thaw,
+)
 
 READ_ONLY = (
     "state is read-only: this {} cannot be changed; "
@@ -94,7 +102,7 @@ def test_a_frozen_value_compares_as_the_value_it_was_made_from(value: Any) -> No
     frozen = freeze(value)
     assert frozen == value
     assert value == frozen
-    assert not frozen != value
+    assert (frozen != value) is False
 
 
 @given(plain)
@@ -353,7 +361,7 @@ def test_a_frozen_list_reads_as_a_list() -> None:
     assert value[-1] == 3
     assert value[1:] == [2, 3]
     assert type(value[1:]) is FrozenList
-    assert value + [4] == [1, 2, 3, 4]
+    assert value + [4] == [1, 2, 3, 4]  # noqa: RUF005
     assert [0] + value == [0, 1, 2, 3]  # noqa: RUF005
     assert type(value + [4]) is list  # noqa: RUF005
     assert value.copy() == [1, 2, 3]
@@ -375,7 +383,7 @@ def test_a_history_reads_as_a_list() -> None:
     assert value[-1] == 3
     assert value[1:] == [2, 3]
     assert type(value[1:]) is FrozenList
-    assert value + [4] == [1, 2, 3, 4]
+    assert value + [4] == [1, 2, 3, 4]  # noqa: RUF005
     assert [0] + value == [0, 1, 2, 3]  # noqa: RUF005
     assert value.copy() == [1, 2, 3]
     assert repr(value) == "[1, 2, 3]"

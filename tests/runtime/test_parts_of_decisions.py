@@ -14,12 +14,12 @@ from diagnosis.runtime import (
     DefinitionError,
     Effect,
     Event,
-    MergeError,
     Merge,
+    MergeError,
     Move,
     Property,
-    Reading,
     ReadError,
+    Reading,
     ReadView,
     Replace,
     RouterDecision,
@@ -60,18 +60,18 @@ def test_routing_is_never_async(function: Any) -> None:
     ("make", "text"),
     [
         (lambda: Condition("", bool, "a"), "a condition needs a name, found ''"),
-        (lambda: Condition("c", 5, "a"), "condition 'c' needs a function of the state, not 5"),  # type: ignore[arg-type]
+        (lambda: Condition("c", 5, "a"), "condition 'c' needs a function of the state, not 5"),
         (lambda: Rule("", "R"), "a rule needs a route that is a non-blank text, found ''"),
         (lambda: Rule("r", " "), "a rule needs a reason that is a non-blank text, found ' '"),
-        (lambda: Rule("r", "R", (5,)), "rule 'R': 'when' takes Condition objects"),  # type: ignore[arg-type]
+        (lambda: Rule("r", "R", (5,)), "rule 'R': 'when' takes Condition objects"),
         (lambda: Decision([]), "a decision needs at least one Rule, and nothing but rules"),
-        (lambda: Decision([5]), "a decision needs at least one Rule, and nothing but rules"),  # type: ignore[list-item]
+        (lambda: Decision([5]), "a decision needs at least one Rule, and nothing but rules"),
         (
             lambda: Decision([Rule("r", "R"), Rule("s", "R")]),
             "rules of one decision need different names; given twice: R",
         ),
         (lambda: Custom(), "Custom needs a function (old, new) -> merged"),
-        (lambda: Custom(merge=5), "Custom needs a function (old, new) -> merged"),  # type: ignore[arg-type]
+        (lambda: Custom(merge=5), "Custom needs a function (old, new) -> merged"),
         (lambda: Property(" ", "always", "P."), "a property needs a name"),
         (lambda: bound(0), "a bound is a number of node executions from 1, found 0"),
         (lambda: bound(True), "a bound is a number of node executions from 1, found True"),
@@ -85,8 +85,8 @@ def test_a_wrong_part_says_what_is_wrong(make: Callable[[], Any], text: str) -> 
 
 def test_a_rule_takes_one_condition_or_several_and_is_named_after_its_reason() -> None:
     condition = Condition("c", bool, "a")
-    assert Rule("r", "R", condition).when == (condition,)  # type: ignore[arg-type]
-    assert Rule("r", "R", [condition]).when == (condition,)  # type: ignore[arg-type]
+    assert Rule("r", "R", condition).when == (condition,)
+    assert Rule("r", "R", [condition]).when == (condition,)
     assert Rule("r", "R").name == "R"
     assert Rule("r", "R", name="N").name == "N"
 

@@ -240,8 +240,8 @@ def test_a_route_that_is_no_text_is_no_route(route: Any) -> None:
 def test_a_router_that_gives_end_needs_end_in_the_mapping() -> None:
     error = failure(routed(lambda state: END, {"go": "y"}), UnmappedRouteError)
     assert str(error) == (
-        "the router of node 'x' gave '__END__', which is not in its mapping (END must be in the mapping to be a route); "
-        "the keys are 'go'"
+        "the router of node 'x' gave '__END__', which is not in its mapping "
+        "(END must be in the mapping to be a route); the keys are 'go'"
     )
     run = routed(lambda state: END, {"go": "y", END: END}).run()
     assert (run.path, run.reason) == (("x",), END)
@@ -314,14 +314,12 @@ def test_a_raising_reading_is_told(what: str) -> None:
 
 
 def test_an_error_knows_its_attempt() -> None:
-    def action(state: Any) -> Any:
-        raise ValueError("again") if state["n"] == 3 else None
-
     def count(state: Any) -> Any:
         return {"n": state["n"] + 1}
 
     def on(state: Any) -> Any:
-        action(state)
+        if state["n"] == 3:
+            raise ValueError("again")
         return {}
 
     graph = StateGraph({"n": Replace(initial=0)})

@@ -114,7 +114,10 @@ def test_unsafe_or_broken_yaml_is_refused_with_place_and_reason(
         ('{"a": ' + "1" * 1100 + "}", ", a: found a very long number; allowed: numbers of at most 1000 digits"),
         ('{"a": "\\ud800"}', ", a: found '\\ud800', which holds half of a surrogate pair; allowed: Unicode texts"),
         ('{"\\udfff": 1}', "half of a surrogate pair"),
-        ('{"a": 1,}', ", line 1, column 9: found no JSON"),
+        (
+            '{"a" 1}',
+            ", line 1, column 6: found no JSON (Expecting ':' delimiter); allowed: one JSON object or list; mend it",
+        ),
         ('{"a": 1}\n{"b": 2}', ", line 2, column 1: found no JSON (Extra data)"),
         ('{"a": "x\ty"}', "found no JSON (Invalid control character at)"),
         ('{"a": "x', ", line 1, column 7: found no JSON (Unterminated string starting at)"),

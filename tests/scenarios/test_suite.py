@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from diagnosis.catalog import shipped
-from diagnosis.runtime import END, START, Model, Replace, ShortFormError, StateGraph, Update
+from diagnosis.runtime import END, START, Append, Model, Replace, ShortFormError, StateGraph, Update
 from diagnosis.scenarios import DocumentError, Scenario, Suite, case_of, find_files, load
 
 Models = dict[str, Model]
@@ -80,9 +80,11 @@ def test_a_link_to_a_directory_is_followed_and_a_broken_one_refused(tmp_path: Pa
 
 def test_a_missing_path_is_refused_and_the_others_are_read(tmp_path: Path, models: Models) -> None:
     write(tmp_path, a_dot_yaml="name: a")
-    suite = load([tmp_path / "gone", tmp_path / "a\0b", tmp_path / "a.yaml"], models)
+    suite = load([tmp_path / "gone", tmp_path / "a\0b", tmp_path / ("x" * 5000), tmp_path / "a.yaml"], models)
     assert names(suite) == ["a"]
-    assert [refusal.to_json()["file"] for refusal in suite.refused] == [str(tmp_path / "gone"), str(tmp_path / "a\0b")]
+    assert [refusal.to_json()["file"] for refusal in suite.refused] == [
+        str(tmp_path / name) for name in ("gone", "a\0b", "x" * 5000)
+    ]
     assert not suite.nothing_found
 
 
@@ -224,8 +226,6 @@ def test_the_input_is_checked_by_what_the_graph_takes() -> None:
 
 
 def test_an_input_that_a_key_strategy_refuses_is_refused_at_load() -> None:
-    from diagnosis.runtime import Append
-
     graph = StateGraph({"log": Append()}, name="own")
     graph.add_node("say", lambda state: {}).add_edge(START, "say").add_edge("say", END)
     model = Model("own", graph.compile(), {"say": {"hi": {}}})

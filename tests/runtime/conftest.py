@@ -1,1 +1,0 @@
-"""Lets the tests of this folder import the graphs they share."""
