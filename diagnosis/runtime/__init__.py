@@ -43,7 +43,7 @@ from diagnosis.runtime.graph import StateGraph
 from diagnosis.runtime.loops import loops
 from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
 from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
-from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
+from diagnosis.runtime.run import Executed, Run, RunConfig, Stop, decided_on
 from diagnosis.runtime.step import Position, Report, Step
 from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
 from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyNode
@@ -121,6 +121,7 @@ __all__ = [
     "ValueRefusedError",
     "always",
     "bound",
+    "decided_on",
     "ends",
     "evaluate",
     "freeze",

@@ -14,6 +14,8 @@ from diagnosis.runtime.nodestep import Position, Report
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
+    from diagnosis.runtime.definition import Definition
+    from diagnosis.runtime.explain import Explanation
 
 Stop = Literal["ended", "limit", "error"]
 """Why a run stopped: it reached END, met its recursion limit, or failed."""
@@ -126,6 +128,21 @@ class Run(Shown):
             reason = event.reason
         return tuple(found)
 
+    def explain(self, index: int) -> Explanation:
+        """Show why the run went on as it did after one of its node executions.
+
+        Args:
+            index: the execution's place in the run, from 0; negative numbers count from the end.
+
+        Returns:
+            Every rule of the node's decision, evaluated on the state that it decided on.
+
+        Raises:
+            IndexError: the run has no such execution.
+        """
+        step = self.steps[index]
+        return self.graph.explain(step.event.node, decided_on(step, self.graph.definition), reason=step.position.reason)
+
     def text(self) -> str:
         """Give the path, one execution a line, and why the run stopped."""
         lines = [f"Run of {self.graph.name}: {self.summary}"]
@@ -139,3 +156,14 @@ class Run(Shown):
         if self.ended:
             return f"ended after {count} at {self.final_node} ({self.reason})"
         return f"stopped by {self.stop} after {count} at {self.position.node}: {self.error}"
+
+
+def decided_on(step: Executed, definition: Definition) -> Mapping[str, Any]:
+    """Give the state that a node's decision was taken on: the one after it, without its own event.
+
+    Args:
+        step: a node execution.
+        definition: the graph.
+    """
+    log = definition.event_log
+    return step.after if log is None else {**step.after, log.key: step.before[log.key]}

@@ -3,12 +3,13 @@
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
-from diagnosis.verify.proof import Proof, PropertyError, Verdict, claims_of, prove
+from diagnosis.verify.proof import RULE_TAKEN, Proof, PropertyError, Verdict, claims_of, prove
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition, explore
 
 __all__ = [
     "KINDS",
     "MAX_STATES",
+    "RULE_TAKEN",
     "Coverage",
     "Item",
     "Lasso",

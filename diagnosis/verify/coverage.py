@@ -19,6 +19,7 @@ from diagnosis.runtime import (
     RuleTruth,
     Run,
     Shown,
+    decided_on,
     evaluate,
 )
 from diagnosis.verify.space import StateSpace, explore
@@ -334,7 +335,4 @@ def truths_at(model: Model, executed: Executed) -> tuple[RuleTruth, ...]:
     branch: Branch | None = definition.branch(executed.event.node)
     if branch is None or isinstance(branch.decision, RouterDecision):
         return ()
-    state = dict(executed.after)
-    if definition.event_log is not None:
-        state[definition.event_log.key] = executed.before[definition.event_log.key]
-    return evaluate(branch.source, branch.decision.rules, branch.targets, state)
+    return evaluate(branch.source, branch.decision.rules, branch.targets, decided_on(executed, definition))

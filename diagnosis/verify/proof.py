@@ -26,6 +26,9 @@ from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition
 
 
+RULE_TAKEN = "rule_taken:"
+"""How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
+
 MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
 
@@ -194,7 +197,7 @@ def _rules(model: Model) -> Iterator[tuple[str, str]]:
 
 def _taken(node: str, rule: str) -> Property:
     return sometimes(
-        f"rule_taken:{node}.{rule}",
+        f"{RULE_TAKEN}{node}.{rule}",
         f"Some run takes rule {rule} at {node}.",
         lambda move: move.choice.source == node and move.choice.rule == rule,
     )

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from diagnosis.verify import KINDS
+from diagnosis.verify import KINDS, RULE_TAKEN
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
@@ -161,13 +161,17 @@ class Terminal:
             proof: the proof.
         """
         self.line(proof.counted)
+        taken = [verdict for verdict in proof.verdicts if verdict.holds and verdict.claim.name.startswith(RULE_TAKEN)]
         self.table(
             ("verdict", "kind", "property"),
             [
-                (v.word, v.claim.kind, v.claim.name if v.holds else f"{v.claim.name}: {v.detail}")
-                for v in proof.verdicts
+                (verdict.word, verdict.claim.kind, f"{verdict.claim.name}: {verdict.detail}")
+                for verdict in proof.verdicts
+                if verdict not in taken
             ],
         )
+        if taken:
+            self.line(f"each of {len(taken)} rules is taken by some script")
         if proof.never_taken:
             self.line(f"rules never taken: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)

@@ -36,7 +36,7 @@ OWNED = {
 COUNTED = ("planner", "verifier", "composer")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The execution is an error."""
 
 
@@ -146,7 +146,7 @@ class Oracle:
         node, state = self.node, self.state
         for key in report:
             if key not in OWNED[node]:
-                raise Refused(key)
+                raise RefusedError(key)
         for key in OWNED[node]:
             state[key] = report.get(key)
         getattr(self, f"_after_{node}", lambda: None)()
@@ -189,7 +189,7 @@ class Oracle:
 
     def _after_fallback(self) -> None:
         if blank(self.state["final_answer"]):
-            raise Refused("final_answer")
+            raise RefusedError("final_answer")
 
     def _technical(self, node: str) -> tuple[str, str]:
         status = self.status(node)
