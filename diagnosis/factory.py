@@ -8,8 +8,8 @@ from typing import Any
 from diagnosis.actions import Actions
 from diagnosis.router import GUARDS, TARGETS
 from diagnosis.runtime import END, REPEAT, START, CompiledGraph, Effect, Reading, State, StateGraph
-from diagnosis.state import EVENTS, INPUTS, KEYS, is_count, read
-from diagnosis.status import RETRYABLE, UNKNOWN, PlannerMode, Verdict
+from diagnosis.state import EVENTS, INPUTS, KEYS, is_count, read, read_count
+from diagnosis.status import RETRYABLE, UNKNOWN, GatekeeperStatus, PlannerMode, Verdict, VerifierStatus
 from diagnosis.topology import (
     COMPOSER,
     EVIDENCE_RETRY,
@@ -44,10 +44,10 @@ OWNED: Mapping[str, tuple[str, ...]] = {
 def _count_retry(node: str) -> Effect:
     status, count = f"{node}_status", f"{node}_retry_count"
 
+    typed_read = KEYS[status].read
+
     def apply(state: State) -> dict[str, Any]:
-        if read(state, status) not in RETRYABLE:
-            return {}
-        return _raised(state, count)
+        return _raised(state, count) if typed_read(state.get(status)) in RETRYABLE else {}
 
     return Effect(f"count_{node}_retry", apply, reads=(status, count), writes=count)
 
@@ -58,9 +58,11 @@ def _raised(state: State, count: str) -> dict[str, Any]:
     return {count: read(state, count) + 1} if value is None or is_count(value) else {}
 
 
+_CEILINGS: Mapping[str, Verdict] = {"PASS": Verdict.PASS, "LOW_CONFID": Verdict.LOW_CONFID}
+
+
 def _ceiling(state: State) -> dict[str, Any]:
-    status = read(state, "gatekeeper_status")
-    return {"verifier_verdict_ceiling": Verdict(status) if status in ("PASS", "LOW_CONFID") else None}
+    return {"verifier_verdict_ceiling": _CEILINGS.get(read(state, "gatekeeper_status"))}
 
 
 def _lower(state: State) -> dict[str, Any]:
@@ -128,19 +130,27 @@ EXIT: Mapping[str, tuple[Effect, ...]] = {
 """Node -> what the wrapper does after its action."""
 
 
+_WORDS: Mapping[object, str] = {
+    None: UNKNOWN,
+    **{member: str(member) for kind in (VerifierStatus, GatekeeperStatus) for member in kind},
+}
+"""What a status or verdict reads as -> the outcome's word; members of the same name share it."""
+
+
 def _attempt(node: str) -> Reading:
     count = f"{node}_retry_count"
-    return Reading(lambda state: read(state, count) + 1, count)
+    return Reading(lambda state: read_count(state.get(count)) + 1, count)
 
 
 def _status(node: str) -> Reading:
     key = f"{node}_status"
-    return Reading(lambda state: str(read(state, key) or UNKNOWN), key)
+    typed_read = KEYS[key].read
+    return Reading(lambda state: _WORDS[typed_read(state.get(key))], key)
 
 
 def _verdict(state: State) -> str:
     status = read(state, "verifier_status")
-    return str((read(state, "effective_verdict") if status == "COMPLETED" else status) or UNKNOWN)
+    return _WORDS[read(state, "effective_verdict") if status == "COMPLETED" else status]
 
 
 OUTCOMES: Mapping[str, Reading] = {

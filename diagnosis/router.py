@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from diagnosis.runtime import END, Condition, Decision, Rule, State
-from diagnosis.state import read
+from diagnosis.state import KEYS, read
 from diagnosis.status import RETRYABLE
 from diagnosis.topology import (
     COMPOSER,
@@ -28,22 +28,28 @@ RETRY_LIMIT: Final = 1
 
 
 def _is(name: str, key: str, *members: str) -> Condition:
+    typed_read = KEYS[key].read
+
     def test(state: State) -> bool:
-        return read(state, key) in members
+        return typed_read(state.get(key)) in members
 
     return Condition(name, test, key)
 
 
 def _below(name: str, key: str) -> Condition:
+    typed_read = KEYS[key].read
+
     def test(state: State) -> bool:
-        return bool(read(state, key) < RETRY_LIMIT)
+        return bool(typed_read(state.get(key)) < RETRY_LIMIT)
 
     return Condition(name, test, key)
 
 
 def _holds(name: str, key: str) -> Condition:
+    typed_read = KEYS[key].read
+
     def test(state: State) -> bool:
-        return read(state, key) is True
+        return typed_read(state.get(key)) is True
 
     return Condition(name, test, key)
 

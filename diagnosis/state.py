@@ -15,7 +15,7 @@ from diagnosis.status import (
     PlannerStatus,
     Verdict,
     VerifierStatus,
-    read_member,
+    member_reader,
 )
 
 EVENTS: Final = "orchestration_events"
@@ -25,6 +25,8 @@ EXHAUSTED: Final = 1
 
 GAP_VERIFICATIONS: Final = ("no_evidence", "indirect_support")
 """The verifications of a fact that more evidence could change."""
+
+_LISTS: Final = (tuple, list, History)
 
 EMPTY: Final[Mapping[str, Any]] = {}
 
@@ -49,6 +51,8 @@ def read_count(value: object) -> int:
     """
     if value is None:
         return 0
+    if type(value) is int:
+        return value if value >= 0 else EXHAUSTED
     return int(value) if is_count(value) else EXHAUSTED  # type: ignore[call-overload,no-any-return]
 
 
@@ -67,7 +71,7 @@ def read_list(value: object) -> Sequence[Any]:
     Args:
         value: what is stored.
     """
-    return value if isinstance(value, list | tuple | History) else ()
+    return value if isinstance(value, _LISTS) else ()
 
 
 def is_text(value: object) -> bool:
@@ -88,7 +92,23 @@ def trusted_bindings(value: object) -> tuple[Mapping[str, Any], ...]:
     Returns:
         The mappings whose ``trusted`` is exactly true, in order.
     """
-    return tuple(item for item in read_list(value) if isinstance(item, Mapping) and item.get("trusted") is True)
+    return tuple(item for item in read_list(value) if _is_trusted(item))
+
+
+def has_trusted_binding(value: object) -> bool:
+    """Tell whether at least one binding counts as trusted.
+
+    Args:
+        value: the stored ``checked_bindings``.
+    """
+    for item in read_list(value):
+        if _is_trusted(item):
+            return True
+    return False
+
+
+def _is_trusted(item: object) -> bool:
+    return isinstance(item, Mapping) and item.get("trusted") is True
 
 
 def gap_facts(value: object) -> tuple[Mapping[str, Any], ...]:
@@ -112,7 +132,7 @@ def gap_facts(value: object) -> tuple[Mapping[str, Any], ...]:
 
 
 def _member(kind: type[E], initial: E | None = None) -> Replace:
-    return Replace(initial=initial, read=lambda value: read_member(kind, value))
+    return Replace(initial=initial, read=member_reader(kind))
 
 
 def _count() -> Replace:
@@ -132,7 +152,7 @@ KEYS: Final[Mapping[str, Strategy]] = {
     "tool_trace_summary": Replace(read=read_list),
     "gatekeeper_status": _member(GatekeeperStatus),
     "gatekeeper_output": Replace(read=read_mapping),
-    "checked_bindings": Replace(read=lambda value: bool(trusted_bindings(value))),
+    "checked_bindings": Replace(read=has_trusted_binding),
     "verifier_verdict_ceiling": _member(Verdict),
     "verified_input": Replace(read=read_mapping),
     "verifier_status": _member(VerifierStatus),
@@ -156,6 +176,9 @@ INPUTS: Final[Mapping[str, type]] = {"run_id": str, "session_id": str, "user_que
 COUNTERS: Final = ("planner_retry_count", "verifier_retry_count", "composer_retry_count", "evidence_retry_count")
 
 
+_READS: Final = {key: strategy.read for key, strategy in KEYS.items()}
+
+
 def read(state: Mapping[str, Any], key: str) -> Any:
     """Read a key of a state by its type; never raises.
 
@@ -163,4 +186,4 @@ def read(state: Mapping[str, Any], key: str) -> Any:
         state: the state; an absent key reads as null does.
         key: one of the 26 keys.
     """
-    return KEYS[key].read(state.get(key))
+    return _READS[key](state.get(key))

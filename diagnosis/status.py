@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, StrEnum
+from functools import cache
 from typing import TypeVar
 
 
@@ -58,7 +60,10 @@ class Verdict(StrEnum):
     @property
     def rank(self) -> int:
         """0 for the best verdict, 2 for the worst."""
-        return list(Verdict).index(self)
+        return _RANKS[self]
+
+
+_RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 class PlannerMode(StrEnum):
@@ -87,8 +92,25 @@ def read_member(kind: type[E], value: object) -> E | None:
     Returns:
         The member, where ``value`` is one of that very enumeration or its exact name; else ``None``: unknown.
     """
-    if type(value) is kind:
-        return value
-    if type(value) is str:
-        return kind.__members__.get(value)
-    return None
+    return member_reader(kind)(value)
+
+
+@cache
+def member_reader(kind: type[E]) -> Callable[[object], E | None]:
+    """Give the typed read of an enumeration, with its names looked up once.
+
+    Args:
+        kind: the enumeration that a key holds.
+
+    Returns:
+        A function from what is stored to the member, or to ``None``: unknown.
+    """
+    members = dict(kind.__members__)
+
+    def read(value: object) -> E | None:
+        found = type(value)
+        if found is str:
+            return members.get(value)  # type: ignore[call-overload,no-any-return]
+        return value if found is kind else None  # type: ignore[return-value]
+
+    return read

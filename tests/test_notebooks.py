@@ -11,7 +11,7 @@ from diagnosis.views.notebooks import NotebookError, main, regenerated
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 CELLS = {
-    "01_topology.ipynb": 11,
+    "01_topology.ipynb": 12,
     "02_scenarios.ipynb": 34,
     "03_coverage_and_terminations.ipynb": 18,
 }

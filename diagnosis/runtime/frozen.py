@@ -235,7 +235,8 @@ def _elements(values: Any) -> tuple[Any, ...]:
 _new_dict: Callable[[type[FrozenDict]], FrozenDict] = dict.__new__
 _new_history: Callable[[type[History]], History] = object.__new__
 
-_FROZEN: frozenset[type] = frozenset({FrozenDict, FrozenList, History})
+FROZEN: frozenset[type] = frozenset({FrozenDict, FrozenList, History})
+"""The types that freezing makes, whose values need no second look."""
 
 
 def register_immutable(kind: type) -> type:
@@ -305,7 +306,7 @@ class _RefusedError(Exception):
 
 def _freeze(value: Any) -> Any:
     kind = type(value)
-    if kind in ATOMS or kind in _FROZEN:
+    if kind in ATOMS or kind in FROZEN:
         return value
     if kind is list:
         return _freeze_list(value)

@@ -20,7 +20,7 @@ from diagnosis.runtime.errors import (
     one_of,
     told,
 )
-from diagnosis.runtime.frozen import ATOMS, freeze
+from diagnosis.runtime.frozen import ATOMS, FROZEN, freeze
 from diagnosis.runtime.strategies import Merging
 
 Report = Mapping[str, Any]
@@ -30,6 +30,8 @@ Merges = Mapping[str, Merging | None]
 """State key -> how a new value is put together with the old one; ``None`` where it takes its place."""
 
 _KEPT_EVENTS = 1024
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +72,18 @@ def merges_of(definition: Definition) -> Merges:
 class _Way:
     """One possible choice, with the position it leads to and the events seen on it."""
 
-    __slots__ = ("_choice", "_events", "_record", "plain", "position")
+    __slots__ = ("_choice", "_record", "events", "plain", "position")
 
     def __init__(self, choice: Choice, record: Callable[[Event], Any] | None) -> None:
         self._choice = choice
         self.position = Position(choice.target, choice.reason)
         self.plain = Event(choice.source, COMPLETED, 1, choice)
         self._record = record
-        self._events: dict[tuple[str, int], tuple[Event, Any]] = {}
+        self.events: dict[tuple[str, int], tuple[Event, Any]] = {}
 
     def event(self, outcome: str, attempt: int) -> tuple[Event, Any]:
         """Give the event of this choice, and the element of the event log for it; both are made once."""
-        found = self._events.get((outcome, attempt))
+        found = self.events.get((outcome, attempt))
         if found is None:
             event = Event(self._choice.source, outcome, attempt, self._choice)
             try:
@@ -90,8 +92,8 @@ class _Way:
                 raise ReportError(
                     f"node {event.node!r}: its event cannot be recorded: {told(error)}", node=event.node
                 ) from error
-            if len(self._events) < _KEPT_EVENTS:
-                self._events[(outcome, attempt)] = found
+            if len(self.events) < _KEPT_EVENTS:
+                self.events[(outcome, attempt)] = found
         return found
 
 
@@ -113,6 +115,7 @@ class NodeStep:
         "_exit",
         "_keys",
         "_log",
+        "_log_key",
         "_merges",
         "_name",
         "_outcome",
@@ -139,6 +142,7 @@ class NodeStep:
         self._attempt = node.attempt.get if node.attempt else None
         self._outcome = node.outcome.get if node.outcome else None
         self._log = definition.event_log
+        self._log_key = definition.event_log.key if definition.event_log else None
         self._record = definition.event_log.record if definition.event_log else None
         # What most nodes do not have is asked about with one look.
         self.prepares = bool(node.entry or node.attempt)
@@ -176,16 +180,14 @@ class NodeStep:
         Returns:
             The state that the action sees, and its attempt, from 1.
         """
-        if self._entry:
-            entered = {**state}
-            view = MappingProxyType(entered)
-            for effect in self._entry:
-                self._apply(effect, entered, view)
-            state = entered
-        return state, 1 if self._attempt is None else self._attempt_in(state)
+        for effect in self._entry:
+            changes = self._changes(effect, state)
+            if changes:
+                state = {**state, **changes}
+        return state, 1 if self._attempt is None else self._attempt_in(self._attempt, state)
 
     def leave(
-        self, position: Position, state: Mapping[str, Any], update: object
+        self, position: Position, state: Mapping[str, Any], update: object, attempt: int | None = None
     ) -> tuple[Position, dict[str, Any], Event, Report]:
         """Do what comes after the action: check, merge, decide, record, move.
 
@@ -193,6 +195,7 @@ class NodeStep:
             position: where the run stands.
             state: the state that the action saw; it is not changed.
             update: what the action returned.
+            attempt: the attempt that ``enter`` gave, where it is at hand; read from the state where not.
 
         Returns:
             The next position, the next state, the event with its decision, and the update as it was taken in.
@@ -206,7 +209,8 @@ class NodeStep:
         try:
             for key, value in report.items():
                 merge = writes[key]
-                if type(value) not in ATOMS:
+                kind = type(value)
+                if kind not in ATOMS and kind not in FROZEN:
                     merged[key] = report[key] = value = freeze(value)
                 if merge is not None:
                     if merge is aside:
@@ -222,17 +226,17 @@ class NodeStep:
         for key in self._whole:
             if key not in report:
                 merged[key] = None
-        view = MappingProxyType(merged)
         for effect in self._exit:
-            self._apply(effect, merged, view)
-        way = self._way or self._decide(position, view)
-        outcome = COMPLETED if self._outcome is None else self._outcome_in(merged)
-        attempt = 1 if self._attempt is None else self._attempt_in(state)
-        event, record = way.event(outcome, attempt)
-        if self._log is not None:
+            merged.update(self._changes(effect, merged))
+        way = self._way or self._decide(position, MappingProxyType(merged))
+        outcome = COMPLETED if self._outcome is None else self._outcome_in(self._outcome, merged)
+        if attempt is None:
+            attempt = 1 if self._attempt is None else self._attempt_in(self._attempt, state)
+        event, record = way.events.get((outcome, attempt)) or way.event(outcome, attempt)
+        if self._log_key is not None:
             if own is not None:
                 self._compare(own, record)
-            merged[self._log.key] = merged[self._log.key].extended((record,))
+            merged[self._log_key] = merged[self._log_key].extended((record,))
         return way.position, merged, event, report
 
     def _mapping(self, update: object) -> dict[str, Any]:
@@ -265,18 +269,21 @@ class NodeStep:
                 node=self._name,
             )
 
-    def _apply(self, effect: Effect, state: dict[str, Any], view: State) -> None:
+    def _changes(self, effect: Effect, state: State) -> Mapping[str, Any]:
+        """Give what an effect changes: key -> its merged value."""
         try:
-            changes = effect.apply(view)
+            changes = effect.apply(MappingProxyType(state))
             if not changes:
-                return
+                return _NOTHING
+            merged = {}
             for key, value in changes.items():
                 if key not in effect.writes:
                     raise ValueRefusedError(f"it wrote {key!r}; it declares {one_of(effect.writes)}")
                 merge = self._merges[key]
                 if type(value) not in ATOMS:
                     value = freeze(value)
-                state[key] = value if merge is None else merge(state[key], value)
+                merged[key] = value if merge is None else merge(state[key], value)
+            return merged
         except Exception as error:
             raise EffectError(f"node {self._name!r}, update {effect.name!r}: {told(error)}", node=self._name) from error
 
@@ -329,30 +336,30 @@ class NodeStep:
             )
         return way
 
-    def _attempt_in(self, state: State) -> int:
-        value = self._read("attempt", self._attempt, state)
+    def _attempt_in(self, get: Callable[[State], Any], state: State) -> int:
+        try:
+            value = get(MappingProxyType(state))
+        except Exception as error:
+            raise self._reading_failed("attempt", error) from error
         if not is_count(value):
             raise ConditionError(
                 f"node {self._name!r}: its attempt function gave {value!r}, not a whole number from 1", node=self._name
             )
         return value
 
-    def _outcome_in(self, state: State) -> str:
-        value = self._read("outcome", self._outcome, state)
+    def _outcome_in(self, get: Callable[[State], Any], state: State) -> str:
+        try:
+            value = get(MappingProxyType(state))
+        except Exception as error:
+            raise self._reading_failed("outcome", error) from error
         if not is_text(value):
             raise ConditionError(
                 f"node {self._name!r}: its outcome function gave {value!r}, not a non-blank text", node=self._name
             )
         return value
 
-    def _read(self, what: str, get: Callable[[State], Any] | None, state: State) -> Any:
-        assert get is not None
-        try:
-            return get(MappingProxyType(state))
-        except Exception as error:
-            raise ConditionError(
-                f"node {self._name!r}: its {what} function raised {told(error)}", node=self._name
-            ) from error
+    def _reading_failed(self, what: str, error: Exception) -> ConditionError:
+        return ConditionError(f"node {self._name!r}: its {what} function raised {told(error)}", node=self._name)
 
     def _compare(self, own: Any, record: Any) -> None:
         assert self._log is not None

@@ -64,7 +64,7 @@ class Record:
         DefinitionError: the limit is no number from 1.
     """
 
-    __slots__ = ("config", "error", "events", "graph", "limit", "position", "reports", "state", "states", "stop")
+    __slots__ = ("config", "configs", "error", "events", "graph", "limit", "position", "reports", "state", "states", "stop")
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class Record:
         self.graph = graph
         self.limit = graph.recursion_limit if recursion_limit is None else checked_limit(recursion_limit)
         self.config = config or _NO_CONFIG
+        self.configs: dict[int, RunConfig] = {}
         given = {} if values is None else values
         id_key = graph.definition.id_key
         if id_key is not None and isinstance(given, Mapping):
@@ -132,7 +133,7 @@ class Record:
                         raise
                     raise _action_failed(node, attempt, error) from error
                 came_from = position
-                position, state, event, report = step.leave(position, state, update)
+                position, state, event, report = step.leave(position, state, update, attempt)
                 view = MappingProxyType(state)
                 events.append(event)
                 states.append(view)
@@ -153,7 +154,11 @@ class Record:
             self.position = position
 
     def _config(self, attempt: int) -> RunConfig:
-        return self.config if attempt == self.config.attempt else dataclasses.replace(self.config, attempt=attempt)
+        if attempt == self.config.attempt:
+            return self.config
+        if attempt not in self.configs:
+            self.configs[attempt] = dataclasses.replace(self.config, attempt=attempt)
+        return self.configs[attempt]
 
     def result(self, check: bool) -> Run:
         """Give the Run.

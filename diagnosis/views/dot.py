@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import graphviz
 
 from diagnosis.runtime import END, START, DiagnosisError, Run, Topology, TopologyEdge, TopologyNode
-from diagnosis.views.labels import escaped, identifiers, visible, wrapped
+from diagnosis.views.labels import escaped, identifiers, tooltip, wrapped
 from diagnosis.views.overlay import PLAIN, Look, Overlay, coverage_overlay, run_overlay
 
 if TYPE_CHECKING:
@@ -19,27 +19,15 @@ if TYPE_CHECKING:
 KEYWORDS: Final = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 """The words that DOT keeps for itself."""
 
+_SENTINEL: Final = {"style": "filled", "color": "#1f2937", "fontsize": "11", "margin": "0.02"}
+
 KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     "agent": {"shape": "box", "style": "rounded,filled", "fillcolor": "#dbeafe", "color": "#1d4ed8"},
     "code": {"shape": "component", "style": "filled", "fillcolor": "#e7e5e4", "color": "#57534e"},
     "fallback": {"shape": "octagon", "style": "filled", "fillcolor": "#fef3c7", "color": "#b45309"},
     "node": {"shape": "ellipse", "style": "filled", "fillcolor": "#ecfdf5", "color": "#047857"},
-    "start": {
-        "shape": "oval",
-        "margin": "0.12,0.05",
-        "style": "filled",
-        "fillcolor": "#1f2937",
-        "fontcolor": "white",
-        "color": "#1f2937",
-    },
-    "end": {
-        "shape": "oval",
-        "peripheries": "2",
-        "margin": "0.12,0.05",
-        "style": "filled",
-        "fillcolor": "#f9fafb",
-        "color": "#1f2937",
-    },
+    "start": {**_SENTINEL, "shape": "circle", "fillcolor": "#1f2937", "fontcolor": "white"},
+    "end": {**_SENTINEL, "shape": "doublecircle", "fillcolor": "#f9fafb"},
 }
 """Kind of node -> how it is drawn."""
 
@@ -123,7 +111,7 @@ def _title(topology: Topology, overlay: Overlay) -> dict[str, str]:
     legend = "solid: fixed edge; dashed: decided, by [route key] and REASON_CODE"
     texts = overlay.title or (f"{topology.name}: {size}", legend)
     lines = [line for text in texts for line in wrapped(text, width=80, lines=3)]
-    return {"label": escaped(*lines, left=True), "tooltip": escaped(visible(topology.name))}
+    return {"label": escaped(*lines, left=True), "tooltip": tooltip(topology.name)}
 
 
 def style_of(kind: str) -> Mapping[str, str]:
@@ -170,8 +158,8 @@ def _node(node: TopologyNode, look: Look) -> dict[str, Any]:
         lines += wrapped(f"({node.kind})", lines=1)
     if look.note:
         lines += look.note.split("\n")
-    tooltip = escaped(visible(f"{node.name} ({node.kind})"))
-    return {"label": escaped(*lines), "tooltip": tooltip, **style_of(node.kind), **look.attributes}
+    full = tooltip(f"{node.name} ({node.kind})")
+    return {"label": escaped(*lines), "tooltip": full, **style_of(node.kind), **look.attributes}
 
 
 def _edge(edge: TopologyEdge, look: Look) -> dict[str, Any]:
@@ -187,8 +175,7 @@ def _edge(edge: TopologyEdge, look: Look) -> dict[str, Any]:
                 lines[-1] += look.reasons.get(reason, "")
     if edge.reasons:
         full += f": {', '.join(edge.reasons)}"
-    tooltip = escaped(visible(full))
     style = {"style": "solid", "penwidth": "1.5"} if edge.kind == "fixed" else {"style": "dashed"}
     # Blanks keep the text off its own line, to the left of it, and off the next one.
     label = escaped(*(f"   {line}  " for line in lines), left=True)
-    return {"label": label, "tooltip": tooltip, "labeltooltip": tooltip, **style, **look.attributes}
+    return {"label": label, "tooltip": tooltip(full), "labeltooltip": tooltip(full), **style, **look.attributes}

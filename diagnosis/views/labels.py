@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate, takewhile
 from typing import Final
 
 from graphviz import nohtml
@@ -85,12 +86,8 @@ def wrapped(text: str, *, width: int = WIDTH, lines: int = LINES) -> list[str]:
 
 def _fitting(text: str, width: int) -> int:
     """Give how many characters from the start fit into a width, one at least."""
-    used = 0
-    for place, char in enumerate(text):
-        used += _columns(char)
-        if used > width:
-            return max(place, 1)
-    return len(text)
+    totals = accumulate(map(_columns, text))
+    return max(1, sum(1 for _ in takewhile(lambda total: total <= width, totals)))
 
 
 def escaped(*lines: str, left: bool = False) -> str:
@@ -106,6 +103,20 @@ def escaped(*lines: str, left: bool = False) -> str:
     taken = [line.replace("\\", "\\\\").replace("&", "&amp;") for line in lines]
     text: str = nohtml("".join(f"{line}\\l" for line in taken) if left else "\\n".join(taken))
     return text
+
+
+def tooltip(text: str) -> str:
+    """Give the DOT attribute of a tooltip that says exactly this.
+
+    Args:
+        text: any text.
+
+    Returns:
+        A text that quoting will not take for HTML. A joiner without width stands behind each backslash, since engines
+        differ in how often they look for escapes in a tooltip.
+    """
+    kept: str = nohtml(visible(text).replace("&", "&amp;").replace("\\", "\\\\\u2060"))
+    return kept
 
 
 def identifiers(names: Iterable[str], *, reserved: Iterable[str] = ()) -> dict[str, str]:

@@ -163,7 +163,7 @@ def test_an_action_writes_only_keys_that_its_node_owns(node: str, key: str) -> N
     assert str(error) == (
         f"node {node!r} wrote {key!r}, which it does not own; it may write {', '.join(map(repr, allowed))}"
     )
-    assert node not in error.path[error.path.index("planner") + 1 :] or node == "planner"
+    assert node not in error.path
     assert len(error.state["orchestration_events"]) == len(error.path)
 
 
@@ -353,8 +353,6 @@ def test_a_refusal_undoes_the_execution_and_its_entry_update(how: str) -> None:
     assert events(found) == [("planner", "INVALID_OUTPUT", "PLANNER_RETRY", 1)]
     assert (found.position.node, found.position.reason) == ("planner", "PLANNER_RETRY")
     assert found.error.state == found.state
-    with pytest.raises(kind):
-        arun(graph)
 
 
 @pytest.mark.parametrize("node", NODES)

@@ -256,7 +256,7 @@ CEILINGS: tuple[Any, ...] = (Verdict.PASS, Verdict.LOW_CONFID, Verdict.REJECT, N
 STATUSES: tuple[Any, ...] = ("COMPLETED", *FAILING, "FAILED", "???", None, PlannerStatus.COMPLETED)
 
 
-@pytest.mark.parametrize(("reported", "ceiling", "status"), product(REPORTED, CEILINGS, STATUSES))
+@pytest.mark.parametrize(("reported", "ceiling", "status"), list(product(REPORTED, CEILINGS, STATUSES)))
 def test_the_verdict_never_ranks_above_the_ceiling(reported: Any, ceiling: Any, status: Any) -> None:
     known = reported if isinstance(reported, str) and type(reported) in (str, Verdict) and reported in WORSE else None
     highest = ceiling if ceiling in WORSE else None

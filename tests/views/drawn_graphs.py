@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from diagnosis.runtime import END, START, CompiledGraph, Condition, Decision, Rule, StateGraph
+from diagnosis.catalog import diagnosis_model
+from diagnosis.runtime import END, START, CompiledGraph, Condition, Decision, Model, Rule, Run, StateGraph
+from diagnosis.scenarios import Scenario, ScenarioResult, run_scenario
 
 HOSTILE = {
-    "quotes": 'say "hi" and \'bye\'',
+    "quotes": "say \"hi\" and 'bye'",
     "backslash at the end": "C:\\temp\\",
     "escapes of DOT": "\\N \\G \\L \\l \\r \\n",
     "line breaks": "one\ntwo\r\nthree\ttabbed",
@@ -16,7 +18,7 @@ HOSTILE = {
     "attribute": 'x" onload="alert(1)',
     "entities": "&lt;b&gt; &amp;amp; &#60; &",
     "control characters": "nul\x00 bell\x07 escape\x1b[31m delete\x7f",
-    "Chinese": "规划器：检查订单服务为什么变慢",
+    "Chinese": "规划器、检查订单服务为什么变慢",
     "right to left": "שלום עולם",
     "turned": "abc\u202efed\u2066x\u2069",
     "half a character": "half \udc80 of one",
@@ -25,7 +27,7 @@ HOSTILE = {
     "port": "a:b:n",
     "braces": "{a|b} [c] (d) ];}",
     "markdown": "**bold** _it_ `code` ~~gone~~ [x](javascript:alert(1)) 1. list # head",
-    "PlantUML": "@enduml !include /etc/passwd %date() [[http://x]] //it// __u__ ""m"" <&key> <color:red>",
+    "PlantUML": '@enduml !include /etc/passwd %date() [[http://x]] //it// __u__ ""m"" <&key> <color:red>',
     "Mermaid": "end %% --> |x| ;; @{shape: rect} :::class",
     "long word": "x" * 500,
     "long sentence": "the quick brown fox jumps over the lazy dog and goes on " * 6,
@@ -47,7 +49,7 @@ def holds(name: str) -> Condition:
 def hostile_graph() -> CompiledGraph:
     """A chain through every hostile text as node, kind, route key, reason and condition."""
     texts = list(HOSTILE.values())
-    graph = StateGraph(["flag"], name="hostile <graph> \"x\" \\N 图")
+    graph = StateGraph(["flag"], name='hostile <graph> "x" \\N 图')
     for text in texts:
         graph.add_node(text, idle, kind=text)
     graph.add_edge(START, texts[0])
@@ -72,3 +74,67 @@ def small_graph() -> CompiledGraph:
 
 def pick(state: Mapping[str, Any]) -> str:
     return "yes" if state["flag"] else "no"
+
+
+def small_model() -> Model:
+    """The small graph; no report leads to its route ``doubtful``."""
+    alphabet = {
+        "ask": {"fine": {"flag": True}, "odd": {"flag": False}},
+        "check": {"more": {"flag": True}, "enough": {"flag": False}},
+        "stop": {"done": {}},
+    }
+    return Model("small", small_graph(), alphabet)
+
+
+def small_run(*flags: bool, limit: int | None = None) -> Run:
+    """Run the small graph; ask and check report the flags one by one, and raise when none is left."""
+    left = list(flags)
+
+    def report(state: Mapping[str, Any]) -> dict[str, Any]:
+        if not left:
+            raise OSError("the line is <dead>")
+        return {"flag": left.pop(0)}
+
+    graph = small_graph().with_actions({"ask": report, "check": report})
+    return graph.run(check=False, recursion_limit=limit)
+
+
+GAP = {
+    "status": "COMPLETED",
+    "verdict": "LOW_CONFID",
+    "facts_checked": [{"fact": "p99", "verification": "no_evidence"}],
+}
+
+LONGEST = {
+    "name": "longest",
+    "title": "Every retry there is",
+    "script": {
+        "planner": ["INVALID_OUTPUT", "COMPLETED", "RETRYABLE_FAILED", "COMPLETED"],
+        "executor": ["COMPLETED", "COMPLETED"],
+        "gatekeeper": ["PASS", "PASS"],
+        "verifier": ["INVALID_OUTPUT", GAP, "RETRYABLE_FAILED", {"verdict": "LOW_CONFID"}],
+        "composer": ["INVALID_OUTPUT", "RETRYABLE_FAILED"],
+    },
+}
+STRAIGHT = {
+    "name": "straight",
+    "script": {
+        "planner": ["COMPLETED"],
+        "executor": ["COMPLETED"],
+        "gatekeeper": ["PASS"],
+        "verifier": [{"verdict": "PASS"}],
+        "composer": ["COMPLETED"],
+    },
+}
+EXPLODES = {"name": "explodes", "script": {"planner": ["COMPLETED"], "executor": [{"raises": "the line is <dead>"}]}}
+GIVES_UP = {
+    "name": "gives_up",
+    "title": "<b>No</b> plan",
+    "script": {"planner": ["FAILED"]},
+    "expect": {"degraded": False},
+}
+
+
+def played(document: dict[str, Any]) -> ScenarioResult:
+    """Run a scenario of the Chat Diagnosis graph."""
+    return run_scenario(Scenario.parse(document), diagnosis_model())

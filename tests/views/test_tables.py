@@ -1,0 +1,286 @@
+"""Tables have exactly their columns and types, also when they are empty."""
+
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pytest
+from drawn_graphs import (
+    EXPLODES,
+    GIVES_UP,
+    LONGEST,
+    STRAIGHT,
+    idle,
+    pick,
+    played,
+    small_graph,
+    small_model,
+    small_run,
+)
+
+from diagnosis.catalog import diagnosis_model
+from diagnosis.runtime import END, START, Condition, Decision, Model, Rule, Run, StateGraph
+from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
+from diagnosis.verify import KINDS, measure, prove
+from diagnosis.views import (
+    TableError,
+    coverage_summary,
+    coverage_table,
+    events_table,
+    explanation_table,
+    proof_table,
+    rules_table,
+    runs_table,
+    terminations_table,
+)
+
+RUNS = {
+    "scenario": "string",
+    "title": "string",
+    "passed": "bool",
+    "executions": "int64",
+    "path": "string",
+    "final_node": "string",
+    "termination_reason": "string",
+    "degraded": "boolean",
+    "stop": "string",
+}
+TERMINATIONS = {"termination_reason": "string", "final_node": "string", "runs": "int64", "scenarios": "string"}
+EVENTS = {
+    "step": "int64",
+    "node": "string",
+    "attempt": "int64",
+    "outcome": "string",
+    "route": "string",
+    "rule": "string",
+    "reason_code": "string",
+    "next": "string",
+}
+
+
+def rows(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Give the cells, missing ones as None."""
+    return [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
+
+
+def types(frame: pd.DataFrame) -> dict[str, str]:
+    return {name: str(dtype) for name, dtype in frame.dtypes.items()}
+
+
+def results() -> SuiteResult:
+    return SuiteResult(tuple(map(played, (STRAIGHT, GIVES_UP, EXPLODES, {**GIVES_UP, "name": "again"}))))
+
+
+def test_a_run_is_a_row() -> None:
+    frame = runs_table(results())
+    assert types(frame) == RUNS
+    path = "planner > executor > gatekeeper > verified_input > verifier > composer"
+    assert rows(frame)[:3] == [
+        ("straight", "", True, 6, path, "composer", "ANSWER_COMPOSED", False, "ended"),
+        ("gives_up", "<b>No</b> plan", False, 2, "planner > fallback", "fallback", "PLANNER_FAILED", True, "ended"),
+        ("explodes", "", False, 1, "planner", None, None, None, "error"),
+    ]
+
+
+def test_a_list_of_results_serves_as_well_as_a_suite() -> None:
+    suite = results()
+    assert runs_table(iter(suite.results)).equals(runs_table(suite))
+    assert terminations_table(list(suite.results)).equals(terminations_table(suite))
+
+
+def test_a_run_without_any_event_has_no_trace() -> None:
+    result = played({"name": "at_once", "script": {"planner": [{"raises": "no"}]}})
+    assert rows(runs_table([result])) == [("at_once", "", False, 0, "", None, None, None, "error")]
+
+
+def test_terminations_are_grouped_the_frequent_first_and_the_stopped_last() -> None:
+    frame = terminations_table(results())
+    assert types(frame) == TERMINATIONS
+    assert rows(frame) == [
+        ("PLANNER_FAILED", "fallback", 2, "gives_up, again"),
+        ("ANSWER_COMPOSED", "composer", 1, "straight"),
+        ("error (ActionError)", "executor", 1, "explodes"),
+    ]
+
+
+def test_a_limit_is_a_termination_of_its_own() -> None:
+    model = small_model()
+    limited = Model(model.name, model.graph, model.alphabet)
+    document = {"name": "loops", "graph": "small", "script": {"ask": ["odd"] * 8}}
+    result = run_scenario(Scenario.parse(document), limited)
+    assert rows(terminations_table([result])) == [("limit (LimitError)", "ask", 1, "loops")]
+
+
+def test_events_have_their_decision_beside_them() -> None:
+    frame = events_table(played(LONGEST).run)
+    assert types(frame) == EVENTS
+    cells = rows(frame)
+    assert len(cells) == 18
+    assert cells[0] == (
+        1,
+        "planner",
+        1,
+        "INVALID_OUTPUT",
+        "retry_planner",
+        "PLANNER_RETRY",
+        "PLANNER_RETRY",
+        "planner",
+    )
+    assert cells[4] == (5, "verified_input", 1, "COMPLETED", None, None, "VERIFIED_INPUT_READY", "verifier")
+    assert cells[17] == (18, "fallback", 1, "COMPLETED", None, None, "COMPOSER_RETRY_EXHAUSTED", END)
+
+
+def test_a_plain_router_has_no_rule() -> None:
+    assert rows(events_table(small_run(True, False)))[1] == (2, "check", 1, "COMPLETED", "no", None, "no", END)
+
+
+def test_coverage_is_summed_up_by_kind() -> None:
+    frame = coverage_summary(measure(diagnosis_model(), [played(STRAIGHT).run]))
+    assert types(frame) == {
+        "kind": "string",
+        "covered": "int64",
+        "total": "int64",
+        "percent": "float64",
+        "missing": "string",
+    }
+    assert list(frame["kind"]) == list(KINDS)
+    assert rows(frame)[0] == ("node", 6, 8, 75.0, "evidence_retry, fallback")
+
+
+def test_only_complete_coverage_says_100_per_cent() -> None:
+    from diagnosis.views.tables import _percent
+
+    assert _percent(100 * 2999 / 3000) == 99.9
+    assert _percent(100.0) == 100.0
+
+
+def test_coverage_items_can_be_chosen_by_kind() -> None:
+    coverage = measure(small_model(), [small_run(True, False)])
+    frame = coverage_table(coverage)
+    assert types(frame) == {
+        "kind": "string",
+        "item": "string",
+        "covered": "bool",
+        "hits": "int64",
+        "feasible": "bool",
+    }
+    assert len(frame) == len(coverage.items)
+    assert rows(coverage_table(coverage, "route")) == [
+        ("route", "ask.good", True, 1, True),
+        ("route", "ask.doubtful", False, 0, False),
+        ("route", "ask.again", False, 0, True),
+        ("route", "check.yes", False, 0, True),
+        ("route", "check.no", True, 1, True),
+    ]
+
+
+def test_an_unknown_kind_of_coverage_is_refused_with_those_there_are() -> None:
+    with pytest.raises(TableError, match="no coverage of kind 'branch'; kinds are 'node', 'route'"):
+        coverage_table(measure(small_model(), []), "branch")
+
+
+def test_a_property_is_a_row() -> None:
+    proof = prove(small_model())
+    frame = proof_table(proof)
+    assert types(frame) == dict.fromkeys(("property", "kind", "verdict", "statement", "detail"), "string")
+    assert len(frame) == len(proof.verdicts)
+    assert list(frame["verdict"]) == [verdict.word for verdict in proof.verdicts]
+    assert rows(frame)[0][:3] == ("every_run_ends", "eventually", "broken")
+
+
+EXPLANATION = {
+    "source": "string",
+    "rule": "string",
+    "condition": "string",
+    "truth": "boolean",
+    "error": "string",
+    "holds": "bool",
+    "decided": "bool",
+    "route": "string",
+    "target": "string",
+    "reason_code": "string",
+}
+
+
+def test_an_explanation_has_a_row_a_condition() -> None:
+    frame = explanation_table(small_graph().explain("ask", {"flag": False}))
+    assert types(frame) == EXPLANATION
+    assert rows(frame) == [
+        ("ask", "ALL_WELL", "fine", False, None, False, False, "good", "check", "ALL_WELL"),
+        ("ask", "ALL_WELL", "sure", False, None, False, False, "good", "check", "ALL_WELL"),
+        ("ask", "NOT_SURE", "fine", False, None, False, False, "doubtful", "check", "NOT_SURE"),
+        ("ask", "ONCE_MORE", None, None, None, True, True, "again", "ask", "ONCE_MORE"),
+    ]
+
+
+def test_a_condition_that_raised_has_no_truth() -> None:
+    frame = explanation_table(small_graph().explain("ask", {}))
+    assert rows(frame)[0][3:5] == (None, "KeyError: 'flag'")
+
+
+def test_an_explanation_without_rules_is_one_row() -> None:
+    fixed = explanation_table(small_graph().explain("stop", {"flag": True}))
+    assert types(fixed) == EXPLANATION
+    assert rows(fixed) == [("stop", None, None, None, None, True, True, None, END, "STOPPED")]
+    routed = explanation_table(small_graph().explain("check", {"flag": True}))
+    assert rows(routed) == [("check", None, None, None, None, True, True, "yes", "stop", "yes")]
+
+
+def test_rules_stand_in_the_order_in_which_they_are_tried() -> None:
+    frame = rules_table(small_model())
+    assert types(frame) == {
+        "source": "string",
+        "order": "int64",
+        "conditions": "string",
+        "route": "string",
+        "target": "string",
+        "reason_code": "string",
+    }
+    assert rows(frame) == [
+        (START, 1, "always", None, "ask", None),
+        ("ask", 1, "fine and sure", "good", "check", "ALL_WELL"),
+        ("ask", 2, "fine", "doubtful", "check", "NOT_SURE"),
+        ("ask", 3, "anything else", "again", "ask", "ONCE_MORE"),
+        ("check", 1, "pick() gives yes", "yes", "stop", "yes"),
+        ("check", 2, "pick() gives no", "no", END, "no"),
+        ("stop", 1, "always", None, END, "STOPPED"),
+    ]
+    assert rules_table(small_graph()).equals(frame)
+
+
+def test_every_rule_of_the_contract_is_listed() -> None:
+    frame = rules_table(diagnosis_model())
+    assert len(frame) == 26 + 4
+    assert rows(frame)[-1] == ("fallback", 1, "always", None, END, "repeat the reason that led here")
+
+
+def test_a_router_without_a_name_is_called_by_its_type() -> None:
+    graph = StateGraph(["flag"]).add_node("a", idle).add_edge(START, "a")
+    graph.add_conditional_edges("a", partial(pick), {"yes": END, "no": END})
+    assert rows(rules_table(graph.compile()))[1][2] == "partial() gives yes"
+
+
+def test_empty_tables_keep_their_columns_and_types() -> None:
+    run = small_run()
+    assert isinstance(run, Run)
+    assert types(runs_table([])) == RUNS
+    assert types(terminations_table(SuiteResult(()))) == TERMINATIONS
+    assert types(events_table(run)) == EVENTS
+    graph = StateGraph(["flag"], name="g").add_node("a", idle).add_edge(START, "a").add_edge("a", END).compile()
+    coverage = measure(Model("g", graph, {"a": {"x": {}}}), [])
+    assert types(coverage_table(coverage, "mcdc")) == types(coverage_table(coverage))
+    assert all(len(frame) == 0 for frame in (runs_table([]), events_table(run), coverage_table(coverage, "mcdc")))
+
+
+def test_texts_that_no_file_can_hold_are_kept() -> None:
+    when = Condition("half \udc80", lambda state: True, "flag")
+    graph = StateGraph(["flag"]).add_node("a", idle).add_edge(START, "a")
+    graph.add_conditional_edges("a", Decision([Rule("x", "y", when), Rule("x", "z")]), {"x": END})
+    assert rows(rules_table(graph.compile()))[1][2] == "half \udc80"
+
+
+def test_importing_the_package_or_its_views_loads_no_pandas() -> None:
+    program = "import sys, diagnosis, diagnosis.views, diagnosis.views.display; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
