@@ -58,7 +58,7 @@ def langgraph(model: Model, path: list[str]) -> Any:
     """Give the graph for LangGraph, which is spared the guards and the wrapper: its router is told where to go."""
     from langgraph import graph as peer
 
-    keys: dict[str, Any] = {key: Any for key in model.graph.definition.keys}
+    keys: dict[str, Any] = dict.fromkeys(model.graph.definition.keys, Any)
     keys["orchestration_events"] = Annotated[list[Any], operator.add]
     built = peer.StateGraph(TypedDict("state", keys))  # type: ignore[operator]
     names = model.graph.definition.names
@@ -134,7 +134,9 @@ def rows(rounds: int = 5) -> Iterable[Row]:
     times = async_medians(jobs, rounds)
     executions = sum(lengths)
     per_step, bare_step = times["own"] / executions, times["bare"] / steps
-    yield Row(f"all {len(scripts)} scripts, {executions} node executions / bare loop for as many", per_step / bare_step, 10)
+    yield Row(
+        f"all {len(scripts)} scripts, {executions} node executions / bare loop for as many", per_step / bare_step, 10
+    )
     yield Row("all scripts", times["own"], 2, unit=" s")
     peer = times.get("peer")
     yield Row(

@@ -173,7 +173,7 @@ class DiagnosisForms:
             outcome: a name of its alphabet.
         """
         item = ITEMS[node][outcome]
-        return item["status"] if set(item) == {"status"} else item  # type: ignore[no-any-return]
+        return item["status"] if set(item) == {"status"} else item
 
 
 _TECHNICAL: Final = ("COMPLETED", "INVALID_OUTPUT", "RETRYABLE_FAILED", "FAILED", UNKNOWN)

@@ -104,7 +104,9 @@ class _Models(Mapping[str, Model]):
             model = _model_at(name)
             return model.name, model
         if name not in self:
-            _refuse(f"no graph named {name!r}; there is {one_of(self)}; bring your own with --graph NAME=module:attribute")
+            _refuse(
+                f"no graph named {name!r}; there is {one_of(self)}; bring your own with --graph NAME=module:attribute"
+            )
         return name, self[name]
 
 
@@ -260,7 +262,9 @@ def run(paths: tuple[Path, ...], graphs: tuple[str, ...], as_json: bool) -> None
 
 @app.command()
 @REQUIRED_PATHS
-@click.option("--fail-under", type=click.FloatRange(0, 100), help="Fail where a kind is covered less than this per cent.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), help="Fail where a kind is covered less than this per cent."
+)
 @_common
 def coverage(paths: tuple[Path, ...], fail_under: float | None, graphs: tuple[str, ...], as_json: bool) -> None:
     """Tally which nodes, routes, edges, reasons, rules, outcomes and conditions scenarios cover.
@@ -289,7 +293,9 @@ def coverage(paths: tuple[Path, ...], fail_under: float | None, graphs: tuple[st
     for name, tally in found.items():
         for kind in tally.below(fail_under or 0.0):
             enough = False
-            Terminal(sys.stderr).line(f"{name}: {kind} is covered {tally.percent(kind):.1f} %, less than {fail_under:g} %")
+            Terminal(sys.stderr).line(
+                f"{name}: {kind} is covered {tally.percent(kind):.1f} %, less than {fail_under:g} %"
+            )
     for scenario in result.results:
         if not scenario.passed:
             Terminal(sys.stderr).line(f"FAIL  {scenario.name}: {scenario.mismatches[0]}")
@@ -299,7 +305,9 @@ def coverage(paths: tuple[Path, ...], fail_under: float | None, graphs: tuple[st
 @app.command()
 @click.argument("graph", required=False)
 @click.option(
-    "--save", type=click.Path(path_type=Path, file_okay=False), help="Save each counterexample there as a scenario file."
+    "--save",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Save each counterexample there as a scenario file.",
 )
 @click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Budget of time.")

@@ -55,7 +55,7 @@ def _holds(name: str, key: str) -> Condition:
 
 
 def _not_completed(state: State) -> bool:
-    return read(state, "verifier_status") != "COMPLETED"
+    return bool(read(state, "verifier_status") != "COMPLETED")
 
 
 def _retries(node: str, route: str) -> tuple[Rule, Rule, Rule]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from diagnosis.runtime import Append, History, Replace, Strategy
 from diagnosis.status import (
@@ -31,7 +31,7 @@ _LISTS: Final = (tuple, list, History)
 EMPTY: Final[Mapping[str, Any]] = {}
 
 
-def is_count(value: object) -> bool:
+def is_count(value: object) -> TypeGuard[int]:
     """Tell whether a stored counter holds a count.
 
     Args:
@@ -53,7 +53,7 @@ def read_count(value: object) -> int:
         return 0
     if type(value) is int:
         return value if value >= 0 else EXHAUSTED
-    return int(value) if is_count(value) else EXHAUSTED  # type: ignore[call-overload,no-any-return]
+    return int(value) if is_count(value) else EXHAUSTED
 
 
 def read_mapping(value: object) -> Mapping[str, Any]:
@@ -101,10 +101,7 @@ def has_trusted_binding(value: object) -> bool:
     Args:
         value: the stored ``checked_bindings``.
     """
-    for item in read_list(value):
-        if _is_trusted(item):
-            return True
-    return False
+    return any(map(_is_trusted, read_list(value)))
 
 
 def _is_trusted(item: object) -> bool:

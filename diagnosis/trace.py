@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from diagnosis.runtime import DiagnosisError, Event, History, Run
-from diagnosis.state import EVENTS, is_text, read
+from diagnosis.state import EVENTS, is_count, is_text, read
 from diagnosis.topology import FALLBACK
 
 VERSION: Final = 1
@@ -42,7 +42,7 @@ class OrchestrationEvent:
         for name in FIELDS[:3]:
             if not is_text(getattr(self, name)):
                 raise TraceError(f"an event's {name} must be a text that is not blank, found {getattr(self, name)!r}")
-        if not isinstance(self.attempt, int) or isinstance(self.attempt, bool) or self.attempt < 1:
+        if not (is_count(self.attempt) and self.attempt >= 1):
             raise TraceError(f"an event's attempt must be a whole number from 1, found {self.attempt!r}")
 
 

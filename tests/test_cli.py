@@ -27,7 +27,7 @@ script:
 expect: {final_node: composer}
 """
 
-MODEL = '''
+MODEL = """
 from diagnosis import END, START, Condition, Decision, Model, Replace, Rule, StateGraph
 
 def idle(state):
@@ -52,7 +52,7 @@ def build(name="workers"):
 
 model = build()
 number = 7
-'''
+"""
 
 BROKEN = "raise RuntimeError('no such luck')\n"
 
@@ -235,7 +235,9 @@ def test_a_bad_graph_is_refused_with_what_is_allowed(here, arguments, text):
 
 
 def test_a_shipped_name_may_be_taken_by_ones_own_graph(here):
-    assert json.loads(call("draw", "diagnosis", "--graph", "diagnosis=own_graph:model", "--json").stdout)["nodes"][1] == {
+    assert json.loads(call("draw", "diagnosis", "--graph", "diagnosis=own_graph:model", "--json").stdout)["nodes"][
+        1
+    ] == {
         "name": "router",
         "kind": "node",
     }
@@ -310,7 +312,9 @@ def test_the_tour_of_other_scenarios(here):
 
 def test_hostile_texts_stay_text_in_the_report(here):
     hostile = "<script>alert(1)</script>\"'&{{ 7*7 }}</style> 中文 " + "w" * 3000
-    scenario = json.loads(json.dumps({"name": hostile, "title": hostile, "why": hostile, "script": {"planner": [hostile]}}))
+    scenario = json.loads(
+        json.dumps({"name": hostile, "title": hostile, "why": hostile, "script": {"planner": [hostile]}})
+    )
     (here / "hostile.json").write_text(json.dumps(scenario))
     result = call("tour", "hostile.json")
     assert result.exit_code == 0
@@ -422,5 +426,3 @@ def test_the_command_works_in_a_terminal_that_knows_ascii_only(here):
     )
     assert done.returncode == 0, done.stderr
     assert "\\u4e2d\\u6587" in done.stdout
-
-

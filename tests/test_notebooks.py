@@ -6,7 +6,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-
 from diagnosis.views.notebooks import NotebookError, main, regenerated
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
@@ -103,5 +102,3 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path, capsys):
     assert (tmp_path / "a.ipynb").read_text(encoding="utf-8") == text
     with pytest.raises(NotebookError, match=r"a\.ipynb"):
         regenerated(tmp_path / "a.ipynb")
-
-

@@ -64,7 +64,19 @@ class Record:
         DefinitionError: the limit is no number from 1.
     """
 
-    __slots__ = ("config", "configs", "error", "events", "graph", "limit", "position", "reports", "state", "states", "stop")
+    __slots__ = (
+        "config",
+        "configs",
+        "error",
+        "events",
+        "graph",
+        "limit",
+        "position",
+        "reports",
+        "state",
+        "states",
+        "stop",
+    )
 
     def __init__(
         self,

@@ -60,9 +60,9 @@ def find_lasso(space: StateSpace) -> Lasso | None:
     """Find a run that never ends.
 
     Args:
-        space: the explored space. Where it is complete, a lasso is found exactly if there is one. Where it is not, loops
-            are looked for that repeat but for keys with many values, and each is tried out: it counts only if nothing
-            that the loop depends on differs after a lap.
+        space: the explored space. Where it is complete, a lasso is found exactly if there is one. Where it is not,
+            loops are looked for that repeat but for keys with many values, and each is tried out: it counts only if
+            nothing that the loop depends on differs after a lap.
 
     Returns:
         The lasso that is reached soonest, or ``None``.
@@ -184,5 +184,3 @@ def _decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> 
         else:
             break
     return reads
-
-

@@ -25,7 +25,6 @@ from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition
 
-
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
 
@@ -350,7 +349,8 @@ class _Prover:
         node = space.positions[edge.source].node
         who = f"property {claim.name!r}"
         update = self.model.alphabet[node][edge.outcome]
-        assert edge.choice is not None and edge.target is not None
+        assert edge.choice is not None
+        assert edge.target is not None
         before, after = space.states[edge.source], space.states[edge.target]
         report: Mapping[str, Any] = update(before) if callable(update) else update
         return Move(

@@ -95,8 +95,8 @@ def test_every_script_runs_as_the_oracle_says_with_the_models_own_reports(oracle
         assert (found.state["final_answer"] is None) == (expected.state["final_answer"] is None), script
 
 
-def test_a_third_of_the_scripts_leaves_the_oracles_whole_state_with_its_reports(oracle: dict[Script, Oracle]) -> None:
-    for script, found in runs(list(oracle)[::3], ALPHABET):
+def test_a_fifth_of_the_scripts_leaves_the_oracles_whole_state_with_its_reports(oracle: dict[Script, Oracle]) -> None:
+    for script, found in runs(list(oracle)[::5], ALPHABET):
         events = as_maps(found)
         state = {**thaw(found.state), "orchestration_events": events}
         assert state == oracle[script].state, script

@@ -8,7 +8,7 @@ from contract_oracle import ALPHABET
 from graph_ports import NODES
 
 from diagnosis.alphabet import ANSWER, ITEMS, UNSCRIPTED, DiagnosisForms, alphabet, classify
-from diagnosis.catalog import diagnosis_model, shipped, shipped_names
+from diagnosis.catalog import diagnosis_model, models, shipped, shipped_names
 from diagnosis.evidence import FALLBACK_ANSWERS
 from diagnosis.runtime import DefinitionError, Position, ShortFormError, resolve
 from diagnosis.status import GatekeeperStatus, Verdict, VerifierStatus
@@ -229,7 +229,8 @@ def test_a_short_form_that_is_none_is_refused_with_its_place(
 
 def test_the_model_ships_by_name() -> None:
     assert shipped("diagnosis") is MODEL is diagnosis_model()
-    assert "diagnosis" in shipped_names()
+    assert shipped_names() == tuple(models()) == ("diagnosis",)
+    assert models()["diagnosis"] is MODEL
     assert MODEL.bound == 18
     assert MODEL.counters == (
         "planner_retry_count",

@@ -104,4 +104,8 @@ def misspelt() -> Model:
         ),
         {"end": END, "other": "other"},
     )
-    return Model("misspelt", graph.compile(), {"ask": {"fine": {"status": "fine"}, "bad": {"status": "bad"}}, "other": {"ok": {}}})
+    return Model(
+        "misspelt",
+        graph.compile(),
+        {"ask": {"fine": {"status": "fine"}, "bad": {"status": "bad"}}, "other": {"ok": {}}},
+    )

@@ -101,7 +101,7 @@ def test_a_property_that_reads_beside_the_projection_gets_a_space_of_its_own():
 
 def test_a_property_that_reads_what_it_does_not_declare_is_refused():
     claim = always("sloppy", "Sloppy.", lambda move: move.after["tries"] < 9)
-    with pytest.raises(PropertyError, match="'sloppy'.*reads 'tries', which it does not declare"):
+    with pytest.raises(PropertyError, match=r"'sloppy'.*reads 'tries', which it does not declare"):
         prove(retrying(claims=(claim,)))
 
 
@@ -123,7 +123,9 @@ def test_sometimes_is_shown_or_refuted():
 def test_a_rule_that_no_script_takes_is_named():
     graph = StateGraph(["status"], name="dead").add_node("a", idle).add_edge(START, "a")
     fine = Condition("fine", lambda s: s["status"] == "fine", "status")
-    graph.add_conditional_edges("a", Decision([Rule("end", "ONE", fine), Rule("end", "TWO", fine), Rule("end", "THREE")]), {"end": END})
+    graph.add_conditional_edges(
+        "a", Decision([Rule("end", "ONE", fine), Rule("end", "TWO", fine), Rule("end", "THREE")]), {"end": END}
+    )
     proof = prove(Model("dead", graph.compile(), {"a": {"fine": {"status": "fine"}, "other": {}}}))
     assert proof.never_taken == ("a.TWO",)
     assert verdict(proof, "rule_taken:a.TWO").holds is False
@@ -154,7 +156,9 @@ def test_a_growing_counter_that_does_end_the_loop_is_not_called_a_lasso():
     """The loop looks the same but for the counter, and the counter is what ends it."""
     graph = StateGraph({"steps": Replace(initial=0)}, name="counting").add_node("a", idle).add_edge(START, "a")
     over = Condition("over", lambda s: s["steps"] > 5000, "steps")
-    graph.add_conditional_edges("a", Decision([Rule("end", "OVER", over), Rule("again", "MORE")]), {"end": END, "again": "a"})
+    graph.add_conditional_edges(
+        "a", Decision([Rule("end", "OVER", over), Rule("again", "MORE")]), {"end": END, "again": "a"}
+    )
     model = Model("counting", graph.compile(), {"a": {"step": lambda s: {"steps": s["steps"] + 1}}})
     proof = prove(model, max_states=1000)
     assert proof.lasso is None
