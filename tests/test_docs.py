@@ -1,0 +1,66 @@
+"""What the documents show works as they show it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from diagnosis import cli
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def block(name: str, language: str, number: int = 0) -> str:
+    text = (DOCS / name).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)[number]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_graphs.py").write_text(block("your-own-graph.md", "python"))
+    (tmp_path / "second_try.yaml").write_text(block("your-own-graph.md", "yaml"))
+    (tmp_path / "shown.yaml").write_text(block("scenario-files.md", "yaml"))
+    yield tmp_path
+    sys.modules.pop("my_graphs", None)
+    if str(tmp_path) in sys.path:
+        sys.path.remove(str(tmp_path))
+
+
+def call(*arguments: str):
+    return CliRunner().invoke(cli.app, list(arguments))
+
+
+def test_the_scenario_file_that_is_shown_passes(here):
+    result = call("run", "shown.yaml")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_graph_that_is_shown_has_the_fault_that_is_told(here):
+    result = call("verify", "my_graphs:model", "--save", "found")
+    assert result.exit_code == 1
+    assert "broken" in result.stdout
+    assert "for ever fetch=unknown" in result.stdout
+    saved = next(Path("found").glob("*every_run_ends*"))
+    assert call("run", str(saved), "--graph", "fetcher=my_graphs:model").exit_code == 0
+
+
+def test_the_scenario_of_the_graph_that_is_shown_passes(here):
+    result = call("run", "second_try.yaml", "--graph", "fetcher=my_graphs:model")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_graph_that_is_shown_can_be_drawn(here):
+    assert call("draw", "my_graphs:model", "-o", "fetcher.svg").exit_code == 0
+    assert "give_up" in Path("fetcher.svg").read_text()
+
+
+def test_every_link_leads_somewhere():
+    root = DOCS.parent
+    for page in (root / "README.md", root / "CONTRIBUTING.md", *DOCS.glob("*.md")):
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
