@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TypedDict
 
 from benchmarks import bare
@@ -12,44 +12,58 @@ from benchmarks.loop import MISSING
 from benchmarks.rounds import Job, async_medians
 from benchmarks.table import Row
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import CompiledGraph, Model, freeze
+from diagnosis.runtime import Model, freeze, resolve
 from diagnosis.verify import Script, explore
 
 EVERY = 200
 """Which scripts are the sample that LangGraph runs: one of so many."""
 
-Reports = dict[str, list[Any]]
+Reports = dict[str, list[Mapping[str, Any]]]
 
 
-def fakes(reports: Mapping[str, Iterable[Any]]) -> dict[str, Callable[..., Any]]:
-    """Give async actions that report what a script says, a new mapping at each call."""
+class Fakes:
+    """Async actions that report what a script says, a new mapping at each call.
 
-    def fake(calls: Iterable[Any]) -> Callable[..., Any]:
-        left = iter(calls)
+    Args:
+        nodes: the nodes of the graph.
+    """
+
+    def __init__(self, nodes: Iterable[str]) -> None:
+        self._left: dict[str, Iterator[Mapping[str, Any]]] = {}
+        self.actions = {node: self._action(node) for node in nodes}
+
+    def play(self, reports: Reports) -> None:
+        """Take up a script."""
+        self._left.clear()
+        for node, calls in reports.items():
+            self._left[node] = iter(calls)
+
+    def _action(self, node: str) -> Callable[..., Any]:
+        left = self._left
 
         async def action(state: Mapping[str, Any], config: object) -> dict[str, Any]:
-            report = next(left)
-            return {**report(state)} if callable(report) else {**report}
+            return {**next(left[node])}
 
         return action
 
-    return {node: fake(calls) for node, calls in reports.items()}
-
 
 def reports_of(model: Model, script: Script) -> Reports:
-    """Give node -> the reports of its calls."""
+    """Give node -> the reports of its calls; what plain code would report is taken from the start of a run."""
     reports: Reports = {}
+    _, start = model.graph.step.begin({})
     for node, outcome in script:
-        update = model.alphabet[node][outcome]
-        reports.setdefault(node, []).append(update if callable(update) else freeze(update))
+        reports.setdefault(node, []).append(freeze(resolve(model.alphabet[node][outcome], start)))
     return reports
 
 
-async def run_all(graph: CompiledGraph, scripts: Iterable[tuple[Script, Reports]]) -> list[int]:
+async def run_all(model: Model, scripts: Iterable[tuple[Script, Reports]]) -> list[int]:
     """Run script after script in the running event loop; give the node executions of each, 0 where one did not end."""
+    fakes = Fakes(model.graph.definition.names)
+    graph = model.graph.with_actions(fakes.actions)
     lengths = []
     for _, reports in scripts:
-        run = await graph.with_actions(fakes(reports)).arun({"run_id": "benchmark"})
+        fakes.play(reports)
+        run = await graph.arun({"run_id": "benchmark"})
         lengths.append(len(run.events) if run.ended else 0)
     return lengths
 
@@ -117,8 +131,8 @@ def rows(rounds: int = 5) -> Iterable[Row]:
 
     jobs = {
         "bare": Job(bare_all, bare_is_right),
-        "own": Job(lambda: run_all(model.graph, scripts), all_right),
-        "sample": Job(lambda: run_all(model.graph, sample), sample_right, repeat=20),
+        "own": Job(lambda: run_all(model, scripts), all_right),
+        "sample": Job(lambda: run_all(model, sample), sample_right, repeat=20),
     }
     if importlib.util.find_spec("langgraph") is not None:
         paths = [[node for node, _ in script] for script, _ in sample]

@@ -68,9 +68,10 @@ def _ceiling(state: State) -> dict[str, Any]:
 def _lower(state: State) -> dict[str, Any]:
     if read(state, "verifier_status") != "COMPLETED":
         return {"effective_verdict": None}
-    verdict, ceiling = read(state, "effective_verdict"), read(state, "verifier_verdict_ceiling")
+    verdict = read(state, "effective_verdict")
     if verdict is None:
         return {}
+    ceiling = read(state, "verifier_verdict_ceiling")
     if ceiling is None:
         return {"effective_verdict": None}
     return {"effective_verdict": ceiling} if ceiling.rank > verdict.rank else {}
@@ -92,7 +93,8 @@ def _require_answer(state: State) -> None:
 
 
 def _set(name: str, key: str, value: Any) -> Effect:
-    return Effect(name, lambda state: {key: value}, writes=key)
+    update = {key: value}
+    return Effect(name, lambda state: update, writes=key)
 
 
 ENTRY: Mapping[str, tuple[Effect, ...]] = {node: (_count_retry(node),) for node in (PLANNER, VERIFIER, COMPOSER)}

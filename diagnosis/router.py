@@ -29,9 +29,12 @@ RETRY_LIMIT: Final = 1
 
 def _is(name: str, key: str, *members: str) -> Condition:
     typed_read = KEYS[key].read
+    names = frozenset(name for name in members if typed_read(name) in members)
 
     def test(state: State) -> bool:
-        return typed_read(state.get(key)) in members
+        value = state.get(key)
+        # An exact name, which is what nodes report, needs no reading: it stands for itself.
+        return value in names if type(value) is str else typed_read(value) in members
 
     return Condition(name, test, key)
 

@@ -27,6 +27,7 @@ GAP_VERIFICATIONS: Final = ("no_evidence", "indirect_support")
 """The verifications of a fact that more evidence could change."""
 
 _LISTS: Final = (tuple, list, History)
+_MAPPINGS: Final = (dict, Mapping)  # a dict first, which is the quicker question
 
 EMPTY: Final[Mapping[str, Any]] = {}
 
@@ -62,7 +63,7 @@ def read_mapping(value: object) -> Mapping[str, Any]:
     Args:
         value: what is stored.
     """
-    return value if isinstance(value, Mapping) else EMPTY
+    return value if isinstance(value, _MAPPINGS) else EMPTY
 
 
 def read_list(value: object) -> Sequence[Any]:
@@ -105,7 +106,7 @@ def has_trusted_binding(value: object) -> bool:
 
 
 def _is_trusted(item: object) -> bool:
-    return isinstance(item, Mapping) and item.get("trusted") is True
+    return isinstance(item, _MAPPINGS) and item.get("trusted") is True
 
 
 def gap_facts(value: object) -> tuple[Mapping[str, Any], ...]:
@@ -121,7 +122,7 @@ def gap_facts(value: object) -> tuple[Mapping[str, Any], ...]:
     return tuple(
         item
         for item in read_list(read_mapping(value).get("facts_checked"))
-        if isinstance(item, Mapping)
+        if isinstance(item, _MAPPINGS)
         and is_text(item.get("fact"))
         and isinstance(item.get("verification"), str)
         and item["verification"] in GAP_VERIFICATIONS

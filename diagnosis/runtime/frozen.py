@@ -40,7 +40,16 @@ ATOMS: set[type] = {
 The set grows by the types of :func:`register_immutable`, and by subclasses of the bases below when they are first seen.
 """
 
-_ATOM_BASES = (str, int, float, complex, bytes, enum.Enum, datetime.date, datetime.tzinfo, pathlib.PurePath, type)
+_ATOM_BASES = (enum.Enum, datetime.date, datetime.tzinfo, pathlib.PurePath, type)
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__complex__,
+    bytes: bytes.__bytes__,
+}
+"""A base type -> how a value of a subclass, which may carry attributes that change, becomes a plain one."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -163,6 +172,24 @@ class History(Sequence[Any]):
         longer = _new_history(History)
         longer._items = items
         longer._length = length + len(values)
+        return longer
+
+    def extended_by_one(self, value: Any) -> History:
+        """Give the history with one value after its end.
+
+        Args:
+            value: a frozen value.
+
+        Returns:
+            A new, longer history.
+        """
+        items, length = self._items, self._length
+        if len(items) != length:
+            items = items[:length]
+        items.append(value)
+        longer = _new_history(History)
+        longer._items = items
+        longer._length = length + 1
         return longer
 
     def __len__(self) -> int:
@@ -315,6 +342,9 @@ def _freeze(value: Any) -> Any:
     if issubclass(kind, _ATOM_BASES):
         ATOMS.add(kind)
         return value
+    for base, plain in _PLAIN.items():
+        if issubclass(kind, base):
+            return plain(value)
     if isinstance(value, tuple):
         items = _freeze_list(value)
         return tuple(items) if kind is tuple else kind._make(items) if hasattr(kind, "_make") else kind(items)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from diagnosis.runtime.decisions import Choice, Effect, Event, RouterDecision, Rule, State, is_count, is_text
+from diagnosis.runtime.decisions import Choice, Effect, Event, RouterDecision, Rule, State, is_text
 from diagnosis.runtime.definition import COMPLETED, END, Definition, Node, Repeat
 from diagnosis.runtime.errors import (
     ConditionError,
@@ -82,19 +82,17 @@ class _Way:
         self.events: dict[tuple[str, int], tuple[Event, Any]] = {}
 
     def event(self, outcome: str, attempt: int) -> tuple[Event, Any]:
-        """Give the event of this choice, and the element of the event log for it; both are made once."""
-        found = self.events.get((outcome, attempt))
-        if found is None:
-            event = Event(self._choice.source, outcome, attempt, self._choice)
-            try:
-                found = (event, freeze(self._record(event)) if self._record else None)
-            except Exception as error:
-                raise ReportError(
-                    f"node {event.node!r}: its event cannot be recorded: {told(error)}", node=event.node
-                ) from error
-            if len(self.events) < _KEPT_EVENTS:
-                self.events[(outcome, attempt)] = found
-        return found
+        """Make the event of this choice, and the element of the event log for it, and keep both for the next time."""
+        event = Event(self._choice.source, outcome, attempt, self._choice)
+        try:
+            made = (event, freeze(self._record(event)) if self._record else None)
+        except Exception as error:
+            raise ReportError(
+                f"node {event.node!r}: its event cannot be recorded: {told(error)}", node=event.node
+            ) from error
+        if len(self.events) < _KEPT_EVENTS:
+            self.events[(outcome, attempt)] = made
+        return made
 
 
 class NodeStep:
@@ -180,11 +178,13 @@ class NodeStep:
         Returns:
             The state that the action sees, and its attempt, from 1.
         """
+        view = MappingProxyType(state)
         for effect in self._entry:
-            changes = self._changes(effect, state)
+            changes = self._changes(effect, view)
             if changes:
                 state = {**state, **changes}
-        return state, 1 if self._attempt is None else self._attempt_in(self._attempt, state)
+                view = MappingProxyType(state)
+        return state, 1 if self._attempt is None else self._attempt_in(self._attempt, view)
 
     def leave(
         self, position: Position, state: Mapping[str, Any], update: object, attempt: int | None = None
@@ -202,7 +202,7 @@ class NodeStep:
         """
         # A copy first: the action may have kept its dictionary, and may change it at any time.
         report = {**update} if type(update) is dict else self._mapping(update)
-        merged = {**state, **report}
+        merged: dict[str, Any] = state | report  # type: ignore[operator]
         writes = self._writes
         own = None
         key = ""
@@ -226,17 +226,24 @@ class NodeStep:
         for key in self._whole:
             if key not in report:
                 merged[key] = None
+        view = MappingProxyType(merged)
         for effect in self._exit:
-            merged.update(self._changes(effect, merged))
-        way = self._way or self._decide(position, MappingProxyType(merged))
-        outcome = COMPLETED if self._outcome is None else self._outcome_in(self._outcome, merged)
+            changes = self._changes(effect, view)
+            if changes:
+                merged.update(changes)
+        way = self._way or self._decide(position, view)
         if attempt is None:
-            attempt = 1 if self._attempt is None else self._attempt_in(self._attempt, state)
-        event, record = way.events.get((outcome, attempt)) or way.event(outcome, attempt)
+            attempt = 1 if self._attempt is None else self._attempt_in(self._attempt, MappingProxyType(state))
+        try:
+            outcome = COMPLETED if self._outcome is None else self._outcome(view)
+            known = way.events.get((outcome, attempt))
+        except Exception as error:
+            raise self._reading_failed("outcome", error) from error
+        event, record = known or self._new_event(way, outcome, attempt)
         if self._log_key is not None:
             if own is not None:
                 self._compare(own, record)
-            merged[self._log_key] = merged[self._log_key].extended((record,))
+            merged[self._log_key] = merged[self._log_key].extended_by_one(record)
         return way.position, merged, event, report
 
     def _mapping(self, update: object) -> dict[str, Any]:
@@ -272,16 +279,16 @@ class NodeStep:
     def _changes(self, effect: Effect, state: State) -> Mapping[str, Any]:
         """Give what an effect changes: key -> its merged value."""
         try:
-            changes = effect.apply(MappingProxyType(state))
+            changes = effect.apply(state)
             if not changes:
                 return _NOTHING
-            merged = {}
+            writes, merged = effect.writes, {}
             for key, value in changes.items():
-                if key not in effect.writes:
-                    raise ValueRefusedError(f"it wrote {key!r}; it declares {one_of(effect.writes)}")
-                merge = self._merges[key]
+                if key not in writes:
+                    raise ValueRefusedError(f"it wrote {key!r}; it declares {one_of(writes)}")
                 if type(value) not in ATOMS:
                     value = freeze(value)
+                merge = self._merges[key]
                 merged[key] = value if merge is None else merge(state[key], value)
             return merged
         except Exception as error:
@@ -336,27 +343,23 @@ class NodeStep:
             )
         return way
 
-    def _attempt_in(self, get: Callable[[State], Any], state: State) -> int:
+    def _attempt_in(self, get: Callable[[State], Any], view: State) -> int:
         try:
-            value = get(MappingProxyType(state))
+            value = get(view)
         except Exception as error:
             raise self._reading_failed("attempt", error) from error
-        if not is_count(value):
+        if type(value) is not int or value < 1:
             raise ConditionError(
                 f"node {self._name!r}: its attempt function gave {value!r}, not a whole number from 1", node=self._name
             )
         return value
 
-    def _outcome_in(self, get: Callable[[State], Any], state: State) -> str:
-        try:
-            value = get(MappingProxyType(state))
-        except Exception as error:
-            raise self._reading_failed("outcome", error) from error
-        if not is_text(value):
+    def _new_event(self, way: _Way, outcome: Any, attempt: int) -> tuple[Event, Any]:
+        if not is_text(outcome):
             raise ConditionError(
-                f"node {self._name!r}: its outcome function gave {value!r}, not a non-blank text", node=self._name
+                f"node {self._name!r}: its outcome function gave {outcome!r}, not a non-blank text", node=self._name
             )
-        return value
+        return way.event(outcome, attempt)
 
     def _reading_failed(self, what: str, error: Exception) -> ConditionError:
         return ConditionError(f"node {self._name!r}: its {what} function raised {told(error)}", node=self._name)

@@ -100,7 +100,7 @@ class Record:
                 self.config = dataclasses.replace(self.config, thread_id=name)
         self.position, self.state = graph.step.begin(given)
         self.events: list[Event] = []
-        self.states: list[State] = [MappingProxyType(self.state)]
+        self.states: list[State] = [self.state]
         self.reports: list[Report] = []
         self.stop: Stop = "ended"
         self.error: RunError | None = None
@@ -116,11 +116,11 @@ class Record:
             wait: how to wait for an awaitable that an action gives; it is awaited as it is where absent.
             show: what is awaited with each node execution that completed.
         """
-        calls = self.graph.calls
+        calls, config = self.graph.calls, self.config
         events, states, reports = self.events, self.states, self.reports
         position = self.position
         state: Mapping[str, Any] = self.state
-        view = states[0]
+        view = MappingProxyType(state)
         attempt = 1
         try:
             for _ in range(self.limit):
@@ -134,7 +134,10 @@ class Record:
                     if entered is not state:
                         state, view = entered, MappingProxyType(entered)
                 try:
-                    update = action(view, self._config(attempt)) if takes_config else action(view)
+                    if not takes_config:
+                        update = action(view)
+                    else:
+                        update = action(view, config if attempt == config.attempt else self._config(attempt))
                     kind = type(update)
                     if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
                         update = await (update if wait is None else wait(update))
@@ -148,12 +151,12 @@ class Record:
                 position, state, event, report = step.leave(position, state, update, attempt)
                 view = MappingProxyType(state)
                 events.append(event)
-                states.append(view)
+                states.append(state)
                 reports.append(report)
                 if show is not None:
                     index = len(events) - 1
-                    report = MappingProxyType(report)
-                    await show(Executed(index, came_from, states[index], report, view, event))
+                    before, report = MappingProxyType(states[index]), MappingProxyType(report)
+                    await show(Executed(index, came_from, before, report, view, event))
             else:
                 if position.node != END:
                     attempt = 1
@@ -166,8 +169,6 @@ class Record:
             self.position = position
 
     def _config(self, attempt: int) -> RunConfig:
-        if attempt == self.config.attempt:
-            return self.config
         if attempt not in self.configs:
             self.configs[attempt] = dataclasses.replace(self.config, attempt=attempt)
         return self.configs[attempt]
@@ -188,8 +189,8 @@ class Record:
             self.error,
             self.position,
             tuple(self.events),
-            tuple(self.states),
-            tuple(map(MappingProxyType, self.reports)),
+            self.states,
+            self.reports,
         )
         if self.error is not None:
             self.error.run = run

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from diagnosis.runtime.decisions import Event
@@ -78,8 +80,6 @@ class Run(Shown):
         error: the error, unless the run ended.
         position: where it stands.
         events: one for each node execution that completed.
-        states: the state before the first execution and after each.
-        reports: what each action returned.
     """
 
     graph: CompiledGraph
@@ -88,8 +88,19 @@ class Run(Shown):
     error: RunError | None
     position: Position
     events: tuple[Event, ...]
-    states: tuple[Mapping[str, Any], ...]
-    reports: tuple[Report, ...]
+    # Plain dictionaries while nobody looks: a long run then costs the garbage collector half as many objects.
+    _states: Sequence[Mapping[str, Any]]
+    _reports: Sequence[Report]
+
+    @cached_property
+    def states(self) -> tuple[Mapping[str, Any], ...]:
+        """The state before the first execution and after each, read-only."""
+        return tuple(map(MappingProxyType, self._states))
+
+    @cached_property
+    def reports(self) -> tuple[Report, ...]:
+        """What each action returned, as it was taken in."""
+        return tuple(map(MappingProxyType, self._reports))
 
     @property
     def ended(self) -> bool:
@@ -104,7 +115,7 @@ class Run(Shown):
     @property
     def state(self) -> Mapping[str, Any]:
         """The final state, or the one before the execution that failed."""
-        return self.states[-1]
+        return MappingProxyType(self._states[-1])
 
     @property
     def final_node(self) -> str | None:
@@ -116,7 +127,7 @@ class Run(Shown):
         """The reason code with which the run ended."""
         return self.events[-1].reason if self.ended and self.events else None
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Executed, ...]:
         """The executions one by one, each with its state before and after."""
         found = []

@@ -7,6 +7,7 @@ remembers: a run's position and state go in and come out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from diagnosis.runtime.decisions import Event
@@ -119,4 +120,6 @@ class Step:
             ConditionError: a condition, the router or a reading raised.
             UnmappedRouteError: no rule held, or the route key is not in the mapping.
         """
+        if not isinstance(state, dict | MappingProxyType):
+            state = {**state}
         return self.at(position.node).leave(position, state, update)

@@ -55,7 +55,28 @@ class Colour(enum.Enum):
 
 
 class Word(str):
-    __slots__ = ()
+    """A text that carries an attribute, and so could change inside a state."""
+
+    note = ""
+
+    def strip(self, chars=None):
+        raise RuntimeError("no text at all")
+
+
+class Count(int):
+    pass
+
+
+class Share(float):
+    pass
+
+
+class Raw(bytes):
+    pass
+
+
+class Wave(complex):
+    pass
 
 
 class Pair(collections.namedtuple("Pair", "left right")):
@@ -140,7 +161,6 @@ def test_thawing_leaves_nothing_read_only(value: Any) -> None:
         b"bytes",
         range(3),
         Colour.RED,
-        Word("text"),
         datetime.date(2024, 1, 1),
         datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC),
         datetime.UTC,
@@ -458,3 +478,13 @@ def test_a_history_that_runs_start_from_is_never_shared_between_them() -> None:
     first, second = start.extended((2,)), start.extended((3,))
     assert first._items is not second._items
     assert (start, first, second) == ([1], [1, 2], [1, 3])
+
+
+@pytest.mark.parametrize("value", [Word("text"), Count(3), Share(1.5), Raw(b"x"), Wave(1j)])
+def test_texts_and_numbers_of_ones_own_class_become_plain(value: Any) -> None:
+    frozen = freeze([value, {value: value}])
+    plain = type(value).__mro__[1]
+    assert type(frozen[0]) is plain
+    assert frozen[0] == value
+    assert [(type(key), type(item)) for key, item in frozen[1].items()] == [(plain, plain)]
+    assert type(freeze(value)) is plain
