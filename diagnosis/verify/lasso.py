@@ -10,16 +10,22 @@ from typing import Any
 from diagnosis.runtime import (
     Decision,
     Definition,
+    Model,
+    Position,
     RouterDecision,
-    RunError,
+    Strategy,
     evaluate,
     freeze,
     loops,
+    resolve,
 )
 from diagnosis.verify.space import Recorder, Script, StateSpace, canonical
 
 MANY_VALUES = 8
 """A key with more values than this is taken for one that may grow without end."""
+
+LAPS = 64
+"""How often such a loop is gone round before it counts."""
 
 TRIES = 16
 """Loops that are tried out where the space is not complete."""
@@ -61,8 +67,9 @@ def find_lasso(space: StateSpace) -> Lasso | None:
 
     Args:
         space: the explored space. Where it is complete, a lasso is found exactly if there is one. Where it is not,
-            loops are looked for that repeat but for keys with many values, and each is tried out: it counts only if
-            nothing that the loop depends on differs after a lap.
+            loops are looked for that repeat but for keys with many values, and each is gone round a number of times:
+            it counts only if nothing that its decisions depend on differs after any lap. What an outcome's function
+            writes is taken from these laps.
 
     Returns:
         The lasso that is reached soonest, or ``None``.
@@ -131,22 +138,44 @@ def _in_quotient(space: StateSpace) -> Lasso | None:
 
 
 def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] | None:
-    """Walk a lap on the real step; give the keys that changed, or ``None`` where the next lap may differ."""
-    definition, step = space.model.graph.definition, space.model.graph.step
+    """Go round a lap on the real step; give the keys that changed, or ``None`` where a next lap may differ."""
+    keys = space.model.graph.definition.keys
     position, state = space.positions[index], space.states[index]
-    start, before = position, state
+    start = position.node
+    changed: dict[str, None] = {}
+    for _ in range(LAPS):
+        before = state
+        walked = _walk(space.model, position, state, lap)
+        if walked is None:
+            return None
+        position, state, depends = walked
+        if position.node != start or any(_reads_differ(keys[key], before[key], state[key]) for key in depends):
+            return None
+        changed.update((key, None) for key in space.projection if canonical(before[key]) != canonical(state[key]))
+    return tuple(changed)
+
+
+def _reads_differ(strategy: Strategy, before: Any, after: Any) -> bool:
+    return bool(canonical(strategy.read(before)) != canonical(strategy.read(after)))
+
+
+def _walk(
+    model: Model, position: Position, state: Mapping[str, Any], lap: Script
+) -> tuple[Position, Mapping[str, Any], set[str]] | None:
+    """Go round once; give where it ends, the state, and the keys on which the way depended."""
+    definition, step = model.graph.definition, model.graph.step
     depends: set[str] = set()
     flows: list[tuple[set[str], set[str]]] = []
     for node, outcome in lap:
         if position.node != node:
             return None
-        update = space.model.alphabet[node][outcome]
+        update = model.alphabet[node][outcome]
         try:
             entered, _ = step.enter(position, state)
             recorder = Recorder(entered)
-            report = freeze(dict(update(recorder) if callable(update) else update))
+            report = freeze(dict(resolve(update, recorder)))
             position, state, _, _ = step.leave(position, entered, report)
-        except (RunError, ArithmeticError, LookupError, TypeError, ValueError):
+        except Exception:  # the outcomes are the user's own code; whatever stops the run stops the lap
             return None
         flows.append((recorder.reads, set(report)))
         flows += [(set(effect.reads), set(effect.writes)) for effect in definition.node(node).effects]
@@ -154,15 +183,8 @@ def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] 
     while True:
         more = {key for reads, writes in flows if writes & depends for key in reads}
         if more <= depends:
-            break
+            return position, state, depends
         depends |= more
-    if position.node != start.node:
-        return None
-    keys = definition.keys
-    changed = [key for key in keys if canonical(before[key]) != canonical(state[key])]
-    if any(canonical(keys[key].read(before[key])) != canonical(keys[key].read(state[key])) for key in depends):
-        return None
-    return tuple(key for key in changed if key in space.projection)
 
 
 def _decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> set[str]:

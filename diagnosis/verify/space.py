@@ -27,6 +27,7 @@ from diagnosis.runtime import (
     loops,
     told,
 )
+from diagnosis.verify.strict import strict_step
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
@@ -144,8 +145,10 @@ class StateSpace:
     ) -> None:
         self.model = model
         self._definition = model.graph.definition
+        self._step = strict_step(self._definition)
         self._reasoned = {END} | {edge.source for edge in self._definition.edges if edge.reason is REPEAT}
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
+        self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
         self._branches = {branch.source: branch for branch in self._definition.branches}
         names = {*declared_reads(self._definition), *extra}
         while True:
@@ -157,7 +160,10 @@ class StateSpace:
             names |= missing
 
     def _search(self) -> set[str]:
-        """Explore; give the keys that an outcome's function turned out to read beside the projection."""
+        """Explore; give the keys that an outcome's function turned out to read beside the projection.
+
+        They count where the node may write a projected key: then what it reads may reach a decision.
+        """
         self.positions: list[Position] = []
         self.states: list[Mapping[str, Any]] = []
         self.depths: list[int] = []
@@ -212,7 +218,7 @@ class StateSpace:
         projected: set[str],
         queue: deque[int],
     ) -> tuple[Transition, set[str]]:
-        step = self.model.graph.step
+        step = self._step
         attempt = 1
         try:
             entered, attempt = step.enter(position, state)
@@ -225,7 +231,7 @@ class StateSpace:
                 except Exception as error:
                     raise RunError(f"outcome {outcome!r} of node {position.node!r} raised {told(error)}") from error
                 missing = recorder.reads - projected
-                if missing and projected & set(report):
+                if missing and projected & self._writable[position.node]:
                     return Transition(here, outcome, None, None, 1, (), None), missing
             following, after, event, _ = step.leave(position, entered, report)
         except RunError as error:

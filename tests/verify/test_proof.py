@@ -7,7 +7,21 @@ import pytest
 from graphs import idle, misspelt, never_gives_up, retrying, unreachable_guard
 
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import END, START, Condition, Decision, Model, Replace, Rule, StateGraph, always, ends, sometimes
+from diagnosis.runtime import (
+    END,
+    START,
+    Condition,
+    Decision,
+    Effect,
+    Model,
+    Reading,
+    Replace,
+    Rule,
+    StateGraph,
+    always,
+    ends,
+    sometimes,
+)
 from diagnosis.scenarios import run_scenario
 from diagnosis.verify import PropertyError, find_lasso, prove
 
@@ -229,6 +243,26 @@ def test_an_undeclared_read_is_found():
     graph = StateGraph(["a", "b"], name="sneaky").add_node("n", idle).add_edge(START, "n")
     sneaky = Condition("sneaky", lambda s: s["b"] is None, "a")
     graph.add_conditional_edges("n", Decision([Rule("end", "X", sneaky), Rule("end", "Y")]), {"end": END})
+    found = verdict(prove(Model("sneaky", graph.compile(), {"n": {"ok": {}}})), "no_error")
+    assert found.holds is False
+    assert "reads 'b', which it does not declare" in found.detail
+
+
+@pytest.mark.parametrize("part", ["entry", "exit", "attempt", "outcome", "router"])
+def test_an_undeclared_read_of_any_part_is_found(part):
+    effect = Effect("sneaky", lambda s: {"a": s["b"]}, reads="a", writes="a")
+    extra = {
+        "entry": {"entry": effect},
+        "exit": {"exit": effect},
+        "attempt": {"attempt": Reading(lambda s: 1 if s["b"] is None else 2, "a")},
+        "outcome": {"outcome": Reading(lambda s: str(s.get("b")), "a")},
+        "router": {},
+    }[part]
+    graph = StateGraph(["a", "b"], name="sneaky").add_node("n", idle, **extra).add_edge(START, "n")
+    if part == "router":
+        graph.add_conditional_edges("n", lambda s: "x" if s["b"] is None else "y", {"x": END, "y": END}, reads=["a"])
+    else:
+        graph.add_edge("n", END)
     found = verdict(prove(Model("sneaky", graph.compile(), {"n": {"ok": {}}})), "no_error")
     assert found.holds is False
     assert "reads 'b', which it does not declare" in found.detail

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from diagnosis.catalog import diagnosis_model
+from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
+from diagnosis.verify import measure, prove
+from diagnosis.views import report
+from diagnosis.views.files import FileError
+from diagnosis.views.render import RenderError
+from diagnosis.views.report import report_html, write_report
+
+
+def parts(*scripts):
+    model = diagnosis_model()
+    results = tuple(
+        run_scenario(Scenario.parse({"name": f"s{i}", "title": f"title {i}", **script}), model)
+        for i, script in enumerate(scripts)
+    )
+    coverage = measure(model, [result.run for result in results])
+    return SuiteResult(results), {"diagnosis": coverage}, {"diagnosis": prove(model)}
+
+
+FAILS = {"script": {"planner": ["FAILED"]}, "expect": {"final_node": "composer"}}
+PASSES = {"script": {"planner": ["FAILED"]}, "why": "It shows the shortest run."}
+
+
+def test_the_report_holds_pictures_tables_and_the_proof():
+    html = report_html(*parts(PASSES, FAILS))
+    assert html.count("data:image/svg+xml;base64,") == 4
+    assert "10903 complete scripts of 2 to 18 node executions" in html
+    assert "It shows the shortest run." in html
+    assert "final_node: expected &#39;composer&#39;, found &#39;fallback&#39;" in html
+    assert "1 passed, 1 failed" in html
+
+
+def test_nothing_in_the_report_comes_from_elsewhere():
+    html = report_html(*parts(PASSES))
+    assert "default-src 'none'" in html
+    assert not re.search(r"(src|href)=\"(?!data:|#)", html)
+    assert "<script" not in html
+
+
+def test_without_a_layout_engine_the_report_shows_the_source_of_the_pictures(monkeypatch):
+    def none(self, **kwargs):
+        raise RenderError("no engine")
+
+    monkeypatch.setattr(report.Diagram, "svg", none)
+    html = report_html(*parts(PASSES))
+    assert "data:image" not in html
+    assert "<pre>" in html
+    assert "digraph" in html
+
+
+def test_a_large_suite_is_drawn_only_where_it_failed(monkeypatch):
+    monkeypatch.setattr(report, "MANY_PICTURES", 1)
+    html = report_html(*parts(PASSES, FAILS, PASSES))
+    assert html.count("data:image/svg+xml;base64,") == 3
+
+
+def test_a_report_is_written_wholly_or_not_at_all(tmp_path):
+    found = parts(PASSES)
+    path = write_report(tmp_path / "deep" / "folder" / "report.html", *found)
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+    with pytest.raises(FileError, match="it is a directory"):
+        write_report(tmp_path / "deep", *found)
