@@ -64,7 +64,8 @@ class StateGraph:
 
         Args:
             name: its id, unique in the graph.
-            action: ``(state) -> update`` or ``(state, config) -> update``, sync or async.
+            action: ``(state) -> update`` or ``(state, config) -> update``, sync or async. A second parameter that has
+                a default is given the config only if it is called ``config``.
             kind: how pictures tell it apart, such as ``agent``, ``code`` or ``fallback``.
             owns: the keys that the action may write; every key where absent.
             whole_report: whether an owned Replace key that an update leaves out becomes null.

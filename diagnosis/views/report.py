@@ -17,6 +17,7 @@ from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.files import write_file
 from diagnosis.views.render import RenderError
 from diagnosis.views.tables import coverage_summary, terminations_table
+from diagnosis.views.terminal import safe
 
 MANY_PICTURES = 200
 """Scenarios that are drawn one by one; beyond, only those that failed."""
@@ -31,6 +32,11 @@ def _picture(diagram: Diagram, label: str) -> Markup:
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, content)
 
 
+def _visible(value: Any) -> Any:
+    """Show control characters and direction marks instead of handing them to the browser."""
+    return safe(value) if type(value) is str else value
+
+
 def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: Mapping[str, Proof]) -> str:
     """Give the report as HTML without scripts or references to anything outside it.
 
@@ -39,7 +45,9 @@ def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: 
         coverages: graph name -> what they cover.
         proofs: graph name -> its proof.
     """
-    environment = Environment(loader=PackageLoader("diagnosis.views"), autoescape=True, trim_blocks=True)
+    environment = Environment(
+        loader=PackageLoader("diagnosis.views"), autoescape=True, trim_blocks=True, finalize=_visible
+    )
     template = environment.get_template("report.html.j2")
     graphs: list[dict[str, Any]] = []
     for name, coverage in coverages.items():
