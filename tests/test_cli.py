@@ -64,7 +64,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "own_broken.py").write_text(BROKEN)
     (tmp_path / "happy.yaml").write_text(HAPPY)
     yield tmp_path
-    for name in ("own_graph", "own_broken"):
+    for name in ("own_graph", "own_broken", "own_loud", "own_wrong"):
         sys.modules.pop(name, None)
     if str(tmp_path) in sys.path:
         sys.path.remove(str(tmp_path))
@@ -199,8 +199,8 @@ def test_a_counterexample_is_saved_and_accepted_by_run(here):
     files = list(Path("found").glob("*.yaml"))
     assert len(files) == 1
     text = files[0].read_text()
-    assert "graph: workers" in text
-    again = call("run", files[0], "--graph", "workers=own_graph:model")
+    assert "graph: mine" in text
+    again = call("run", files[0], "--graph", "mine=own_graph:model")
     assert again.exit_code == 0, again.stdout
 
 
@@ -396,6 +396,109 @@ def test_the_packages_own_errors_are_status_2(monkeypatch):
     result = call("verify")
     assert result.exit_code == 2
     assert result.stderr == "diagnosis: something is off\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (SystemExit(0), "code of a graph ended the process"),
+        (MemoryError(), "not enough memory"),
+        (ZeroDivisionError("by nothing"), "ZeroDivisionError: by nothing"),
+    ],
+)
+def test_whatever_a_users_code_does_is_status_2_and_no_traceback(monkeypatch, error, text):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(cli, "_proven", fail)
+    result = call("verify")
+    assert result.exit_code == 2
+    assert text in result.stderr
+    document = json.loads(call("verify", "--json").stdout)
+    assert text in document["error"]
+
+
+def test_what_a_users_code_prints_does_not_mix_with_the_json(here):
+    (here / "own_loud.py").write_text(MODEL + "\nprint('hello')\n")
+    result = call("draw", "own_loud:model", "--json")
+    assert json.loads(result.stdout)["graph"] == "workers"
+    assert "hello" in result.stderr
+
+
+def test_a_refused_call_is_json_too(here):
+    assert "no graph named" in json.loads(call("verify", "nothing", "--json").stdout)["error"]
+    assert "No such option" in json.loads(call("verify", "--nothing", "--json").stdout)["error"]
+    (here / "build").write_text("in the way")
+    document = json.loads(call("tour", "happy.yaml", "--json").stdout)
+    assert document["run"]["passed"] == 1
+    assert document["report"] is None
+    assert "cannot be written" in document["error"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", ""],
+        ["tour", ""],
+        ["draw", "-o", ""],
+        ["coverage", "x", "--fail-under", "nan"],
+        ["verify", "--max-seconds", "nan"],
+        ["verify", "--max-seconds", "0"],
+    ],
+)
+def test_an_empty_path_and_a_number_that_is_none_are_usage_errors(arguments):
+    assert call(*arguments).exit_code == 2
+
+
+def test_a_load_error_points_at_the_users_own_line(here):
+    (here / "own_wrong.py").write_text("from diagnosis import Rule\n\nrule = Rule('a', 5)\n")
+    result = call("verify", "own_wrong:rule")
+    assert "own_wrong.py, line 3)" in result.stderr
+    result = call("verify", "no_such_module:x")
+    assert "importlib" not in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_status_2_and_no_traceback():
+    command = [sys.executable, "-m", "diagnosis", "draw"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2
+    assert done.stderr == "diagnosis: the output cannot be written: No space left on device\n"
+
+
+def test_a_reader_that_goes_away_is_no_failed_check():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m diagnosis run {VECTORS} | head -1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.stderr == ""
+    assert done.returncode in (0, 2)
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stream_does_not_change_the_verdict(closed):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m diagnosis verify {closed}>&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert ("properties hold" in done.stdout) is (closed == "2")
+
+
+def test_a_device_or_pipe_is_written_to_and_never_replaced(here):
+    os.mkfifo("pipe.svg")
+    reader = subprocess.Popen(["cat", "pipe.svg"], stdout=subprocess.PIPE)
+    assert call("draw", "-o", "pipe.svg").exit_code == 0
+    assert reader.communicate()[0].startswith(b"<?xml")
+    assert not Path("pipe.svg").is_file()
 
 
 def test_an_interrupt_is_told_without_a_traceback(monkeypatch):

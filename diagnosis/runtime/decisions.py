@@ -107,7 +107,7 @@ class Rule:
             if not is_text(value):
                 raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {value!r}")
         given: Any = self.when
-        conditions = (given,) if isinstance(given, Condition) else tuple(given)
+        conditions = tuple(given) if isinstance(given, Iterable) else (given,)
         if not _all_are(Condition, conditions):
             raise DefinitionError(f"rule {self.name or self.reason!r}: 'when' takes Condition objects")
         object.__setattr__(self, "when", conditions)
@@ -125,7 +125,8 @@ class Decision:
     rules: tuple[Rule, ...]
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        rows = tuple(rules)
+        given: Any = rules
+        rows = tuple(given) if isinstance(given, Iterable) else ()
         if not rows or not _all_are(Rule, rows):
             raise DefinitionError("a decision needs at least one Rule, and nothing but rules")
         names = [rule.name for rule in rows]

@@ -28,7 +28,10 @@ def told(error: BaseException) -> str:
     Args:
         error: any exception.
     """
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its text cannot be told)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

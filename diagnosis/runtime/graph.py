@@ -33,6 +33,9 @@ class StateGraph:
         inputs: Mapping[str, type] | Iterable[str] | None = None,
         id_key: str | None = None,
     ) -> None:
+        given: Any = keys
+        if not isinstance(given, Iterable):
+            raise DefinitionError(f"the keys of a graph are a mapping from key to strategy, or names; found {given!r}")
         self._keys = dict(keys) if isinstance(keys, Mapping) else {key: Replace() for key in keys_of(keys)}
         for key in self._keys:
             if not is_text(key):

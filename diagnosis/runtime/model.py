@@ -117,6 +117,16 @@ class Model(Shown):
         if not isinstance(self.graph, CompiledGraph):
             raise DefinitionError(f"model {self.name!r} needs a compiled graph, found {type(self.graph).__name__}")
         names, keys = self.graph.definition.names, self.graph.definition.keys
+        alphabet: Any = self.alphabet
+        if not isinstance(alphabet, Mapping) or not all(isinstance(found, Mapping) for found in alphabet.values()):
+            raise DefinitionError(f"the alphabet of model {self.name!r} must be a mapping: node -> outcome -> update")
+        if not all(isinstance(claim, Property) for claim in self.properties):
+            raise DefinitionError(
+                f"the properties of model {self.name!r} must be made by always, sometimes, ends or bound"
+            )
+        for what, function in (("classify", self.classify), ("trace", self.trace)):
+            if function is not None and not callable(function):
+                raise DefinitionError(f"{what} of model {self.name!r} must be a function, found {function!r}")
         for node in names:
             if not self.alphabet.get(node):
                 raise DefinitionError(f"model {self.name!r} gives no outcomes for node {node!r}; each node needs one")
@@ -124,7 +134,12 @@ class Model(Shown):
             if node not in names:
                 raise DefinitionError(f"model {self.name!r} gives outcomes for {node!r}; nodes are {one_of(names)}")
             for outcome, update in outcomes.items():
-                if not is_text(outcome) or not (isinstance(update, Mapping) or callable(update)):
+                if not is_text(outcome):
+                    raise DefinitionError(
+                        f"model {self.name!r}: an outcome of {node!r} is named by a text that is not blank, "
+                        f"found {outcome!r}"
+                    )
+                if not isinstance(update, Mapping) and not callable(update):
                     raise DefinitionError(
                         f"model {self.name!r}: {node}.{outcome} must be an update or a function that gives one"
                     )

@@ -320,7 +320,8 @@ class NodeStep:
             tests, _, rule = tried
             condition = rule.when[tests.index(test)]
             raise ConditionError(
-                f"node {self._name!r}, rule {rule.name!r}, condition {condition.name!r} raised {told(error)}",
+                f"node {self._name!r}, rule {rule.name!r}, condition {condition.name!r} raised {told(error)}"
+                f"{self._hint(error)}",
                 node=self._name,
             ) from error
         raise UnmappedRouteError(
@@ -332,7 +333,9 @@ class NodeStep:
         try:
             route = router(view)
         except Exception as error:
-            raise ConditionError(f"the router of node {self._name!r} raised {told(error)}", node=self._name) from error
+            raise ConditionError(
+                f"the router of node {self._name!r} raised {told(error)}{self._hint(error)}", node=self._name
+            ) from error
         way = self._ways.get(route) if is_text(route) else None
         if way is None:
             hint = " (END must be in the mapping to be a route)" if route == END else ""
@@ -342,6 +345,12 @@ class NodeStep:
                 node=self._name,
             )
         return way
+
+    def _hint(self, error: Exception) -> str:
+        """Name the keys of the graph where a key was asked for that is none of them."""
+        if isinstance(error, KeyError) and error.args and error.args[0] not in self._keys:
+            return f"; the keys of the graph are {one_of(self._keys)}"
+        return ""
 
     def _attempt_in(self, get: Callable[[State], Any], view: State) -> int:
         try:

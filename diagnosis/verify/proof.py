@@ -119,7 +119,8 @@ class Proof(Shown):
         if verdict.holds is not False or verdict.script is None:
             return None
         name = f"counterexample_{self.model.name}_{verdict.claim.name}".replace(":", "_").replace(".", "_")
-        return scenario_for(self.model, verdict.script, name=name, title=f"Not true: {verdict.claim.statement}")
+        title = f"Not true: {verdict.claim.statement} ({verdict.detail})"
+        return scenario_for(self.model, verdict.script, name=name, title=title)
 
     @cached_property
     def counterexamples(self) -> tuple[Scenario, ...]:
@@ -270,6 +271,11 @@ class _Prover:
         if self.lasso is not None:
             detail = f"never ends: {self.lasso.text()}"
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
+        failed = next((edge for edge in self.space.transitions if edge.error is not None), None)
+        if failed is not None:
+            return Verdict(
+                claim, False, f"a run stops with an error: {failed.error}", self._through(self.space, failed)
+            )
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, "no cycle among the control states")

@@ -30,6 +30,10 @@ def write_file(path: str | os.PathLike[str], content: bytes, *, make_folder: boo
     """
     file = Path(path)
     try:
+        if file.exists() and not file.is_file() and not file.is_dir():
+            # A device or a pipe: written to, never replaced.
+            file.write_bytes(content)
+            return file
         target = Path(os.path.realpath(file))
         if make_folder:
             target.parent.mkdir(parents=True, exist_ok=True)

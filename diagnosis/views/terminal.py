@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +39,12 @@ def safe(text: object) -> str:
     return str(text).translate(_VISIBLE)
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Hand on that the reader went away; the process decides what that means."""
+        raise BrokenPipeError(errno.EPIPE, "the reader went away")
+
+
 class Terminal:
     """Writes results for people.
 
@@ -47,7 +54,7 @@ class Terminal:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
+        self._console = _Console(file=self._stream, highlight=False, markup=False, emoji=False)
         if not self._console.is_terminal and "COLUMNS" not in os.environ:
             self._console.width = FILE_WIDTH
 

@@ -214,7 +214,7 @@ def test_a_misspelt_key_in_a_condition_is_told_with_node_rule_condition_and_caus
     bad = Condition("bad", lambda state: state["aa"] == 1, "a")
     rules = Decision([Rule("end", "FIRST", (good, bad)), Rule("end", "LAST")])
     error = failure(graph.add_conditional_edges("x", rules, {"end": END}).compile(), ConditionError)
-    assert str(error) == "node 'x', rule 'FIRST', condition 'bad' raised KeyError: 'aa'"
+    assert str(error) == "node 'x', rule 'FIRST', condition 'bad' raised KeyError: 'aa'; the keys of the graph are 'a'"
     assert isinstance(error.__cause__, KeyError)
     assert (error.node, error.path, error.state) == ("x", (), {"a": None})
 
@@ -249,7 +249,7 @@ def test_a_router_that_gives_end_needs_end_in_the_mapping() -> None:
 
 def test_a_raising_router_is_told() -> None:
     error = failure(routed(lambda state: state["zz"], {"go": "y"}), ConditionError)
-    assert str(error) == "the router of node 'x' raised KeyError: 'zz'"
+    assert str(error) == "the router of node 'x' raised KeyError: 'zz'; the keys of the graph are 'a'"
 
 
 def test_a_decision_where_no_rule_holds_is_told() -> None:
@@ -310,7 +310,10 @@ def test_an_outcome_is_a_text(value: Any) -> None:
 @pytest.mark.parametrize("what", ["attempt", "outcome"])
 def test_a_raising_reading_is_told(what: str) -> None:
     graph = single(lambda state: {}, **{what: Reading(lambda state: state["zz"], "a")})
-    assert str(failure(graph, ConditionError)) == f"node 'only': its {what} function raised KeyError: 'zz'"
+    assert (
+        str(failure(graph, ConditionError))
+        == f"node 'only': its {what} function raised KeyError: 'zz'; the keys of the graph are 'a'"
+    )
 
 
 def test_an_error_knows_its_attempt() -> None:

@@ -268,6 +268,12 @@ def test_an_undeclared_read_of_any_part_is_found(part):
     assert "reads 'b', which it does not declare" in found.detail
 
 
+def test_a_run_that_fails_does_not_reach_the_end():
+    found = verdict(prove(misspelt()), "every_run_ends")
+    assert found.holds is False
+    assert found.detail.startswith("a run stops with an error: node 'ask', rule 'ODD', condition 'odd' raised")
+
+
 def test_ends_may_be_claimed_under_a_name_of_ones_own():
     model = retrying(1, claims=(ends("finishes", "It finishes."),))
     assert verdict(prove(model), "finishes").holds is True
