@@ -75,7 +75,13 @@ class Group(click.Group):
     def _outcome(self, given: list[str], prog_name: str) -> tuple[int, str | None]:
         """Run a command; give its status, and what there is to say of an error."""
         try:
-            status = super().main(given, prog_name, standalone_mode=False)
+            with self.make_context(prog_name, given) as context:
+                status = self.invoke(context)
+        except click.exceptions.Exit as ended:
+            return ended.exit_code, None
+        except click.exceptions.NoArgsIsHelpError as error:
+            sys.stderr.write(error.format_message() + "\n")
+            return REFUSED, None
         except click.ClickException as error:
             usage = f"{error.ctx.get_usage()}\n" if isinstance(error, click.UsageError) and error.ctx else ""
             sys.stderr.write(safe(usage))
@@ -84,9 +90,7 @@ class Group(click.Group):
             return REFUSED, str(error)
         except (KeyboardInterrupt, click.Abort):
             return REFUSED, "interrupted"
-        except SystemExit as error:
-            if isinstance(error.__context__, BrokenPipeError):  # click's own answer to it
-                raise error.__context__ from None
+        except SystemExit:
             return REFUSED, "code of a graph ended the process; nothing was decided"
         except MemoryError:
             return REFUSED, "there is not enough memory for this; a smaller --max-states may do"

@@ -16,6 +16,9 @@ from diagnosis.runtime import (
     Choice,
     Decision,
     Definition,
+    FrozenDict,
+    FrozenList,
+    History,
     Model,
     Position,
     RouterDecision,
@@ -31,6 +34,11 @@ from diagnosis.verify.strict import strict_step
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
+
+MAX_ELEMENTS = 1_000
+"""Elements of a list or mapping that routing reads; one that grows beyond is taken to grow without end."""
+
+_GROWING = frozenset({FrozenDict, FrozenList, History, tuple})
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
@@ -190,6 +198,7 @@ class StateSpace:
                 continue
             if len(self.states) > self._max_states:
                 self.stopped = f"the budget of {self._max_states} control states was used up"
+            if self.stopped is not None:
                 break
             for outcome, update in self.model.alphabet[position.node].items():
                 transition, missing = self._put(here, position, state, outcome, update, projected, queue)
@@ -245,7 +254,11 @@ class StateSpace:
 
     def _add(self, position: Position, state: Mapping[str, Any], parent: tuple[int, str] | None, depth: int) -> int:
         reason = position.reason if position.node in self._reasoned else None
-        key = (position.node, reason, *(canonical(read(state[name])) for name, read in self._reads))
+        values = [read(state[name]) for name, read in self._reads]
+        for (name, _), value in zip(self._reads, values, strict=True):
+            if type(value) in _GROWING and len(value) > MAX_ELEMENTS:
+                self.stopped = f"key {name!r}, which routing reads, holds more than {MAX_ELEMENTS} elements"
+        key = (position.node, reason, *map(canonical, values))
         found = self._index.setdefault(key, len(self.states))
         if found == len(self.states):
             self.positions.append(position)

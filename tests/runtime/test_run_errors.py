@@ -310,10 +310,7 @@ def test_an_outcome_is_a_text(value: Any) -> None:
 @pytest.mark.parametrize("what", ["attempt", "outcome"])
 def test_a_raising_reading_is_told(what: str) -> None:
     graph = single(lambda state: {}, **{what: Reading(lambda state: state["zz"], "a")})
-    assert (
-        str(failure(graph, ConditionError))
-        == f"node 'only': its {what} function raised KeyError: 'zz'; the keys of the graph are 'a'"
-    )
+    assert str(failure(graph, ConditionError)) == f"node 'only': its {what} function raised KeyError: 'zz'"
 
 
 def test_an_error_knows_its_attempt() -> None:

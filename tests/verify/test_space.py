@@ -6,7 +6,20 @@ import pytest
 from graphs import idle, misspelt, retrying, unreachable_guard
 
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import END, REPEAT, START, Append, FrozenDict, Model, Replace, StateGraph, freeze
+from diagnosis.runtime import (
+    END,
+    REPEAT,
+    START,
+    Append,
+    Condition,
+    Decision,
+    FrozenDict,
+    Model,
+    Replace,
+    Rule,
+    StateGraph,
+    freeze,
+)
 from diagnosis.verify import explore
 from diagnosis.verify.space import canonical, declared_reads
 
@@ -92,6 +105,17 @@ def test_an_unbounded_counter_stops_at_the_budget():
 def test_the_budget_of_time_stops_too():
     space = explore(unreachable_guard(), max_states=10**7, max_seconds=0.2)
     assert space.stopped == "the budget of 0.2 s was used up"
+
+
+def test_a_list_that_routing_reads_and_that_grows_for_ever_stops_the_search():
+    graph = StateGraph({"log": Append()}, name="growing").add_node("a", idle).add_edge(START, "a")
+    long = Condition("long", lambda s: len(s["log"]) > 10**6, "log")
+    graph.add_conditional_edges(
+        "a", Decision([Rule("end", "LONG", long), Rule("again", "MORE")]), {"end": END, "again": "a"}
+    )
+    space = explore(Model("growing", graph.compile(), {"a": {"more": {"log": ["x"]}}}))
+    assert space.stopped == "key 'log', which routing reads, holds more than 1000 elements"
+    assert len(space.states) == 1002
 
 
 def test_progress_is_told():
