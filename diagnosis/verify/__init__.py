@@ -3,7 +3,8 @@
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
-from diagnosis.verify.proof import RULE_TAKEN, Proof, PropertyError, Verdict, claims_of, prove
+from diagnosis.verify.proof import RULE_TAKEN, Proof, Verdict
+from diagnosis.verify.prover import PropertyError, claims_of, prove
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition, explore
 
 __all__ = [

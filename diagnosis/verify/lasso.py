@@ -19,7 +19,9 @@ from diagnosis.runtime import (
     loops,
     resolve,
 )
-from diagnosis.verify.space import Recorder, Script, StateSpace, canonical
+from diagnosis.verify.canonical import canonical
+from diagnosis.verify.reads import Recorder
+from diagnosis.verify.space import Script, StateSpace
 
 MANY_VALUES = 8
 """A key with more values than this is taken for one that may grow without end."""

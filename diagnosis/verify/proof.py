@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from diagnosis.runtime import (
-    Decision,
-    DiagnosisError,
-    Model,
-    Move,
-    Property,
-    ReadView,
-    Shown,
-    always,
-    sometimes,
-    told,
-)
+from diagnosis.runtime import Decision, Model, Property, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.lasso import Lasso, find_lasso
-from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition
+from diagnosis.verify.lasso import Lasso
+from diagnosis.verify.space import Script, StateSpace
 
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
-
-MAX_PRODUCT = 400_000
-"""Pairs of control state and memory that are explored at most for one property."""
-
-
-class PropertyError(DiagnosisError):
-    """A property could not be evaluated: its predicate raised or read an undeclared key."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +86,7 @@ class Proof(Shown):
     def never_taken(self) -> tuple[str, ...]:
         """The rules that no explored script takes, as ``node.rule``."""
         taken = {(e.choice.source, e.choice.rule) for e in self.space.transitions if e.choice is not None}
-        return tuple(f"{node}.{rule}" for node, rule in _rules(self.model) if (node, rule) not in taken)
+        return tuple(f"{node}.{rule}" for node, rule in rules_of(self.model) if (node, rule) not in taken)
 
     def counterexample(self, verdict: Verdict) -> Scenario | None:
         """Give the shortest script that breaks a property as a scenario.
@@ -179,242 +160,13 @@ class Proof(Shown):
         return document
 
 
-def executions(count: int) -> str:
-    """Say a number of node executions.
+def rules_of(model: Model) -> Iterator[tuple[str, str]]:
+    """Go through every rule of a model, as node and rule name.
 
     Args:
-        count: the number.
+        model: the graph under test.
     """
-    return f"{count} node execution{'' if count == 1 else 's'}"
-
-
-def _rules(model: Model) -> Iterator[tuple[str, str]]:
     for branch in model.graph.definition.branches:
         if isinstance(branch.decision, Decision):
             for rule in branch.decision.rules:
                 yield branch.source, rule.name
-
-
-def _taken(node: str, rule: str) -> Property:
-    return sometimes(
-        f"{RULE_TAKEN}{node}.{rule}",
-        f"Some run takes rule {rule} at {node}.",
-        lambda move: move.choice.source == node and move.choice.rule == rule,
-    )
-
-
-NO_ERROR = always("no_error", "No report makes routing fail.", lambda move: True)
-"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise."""
-
-
-def claims_of(model: Model) -> tuple[Property, ...]:
-    """Give every property that is checked of a model: its own, and those claimed of every graph.
-
-    Args:
-        model: the graph under test.
-    """
-    return (*model.claims, NO_ERROR, *(_taken(node, rule) for node, rule in _rules(model)))
-
-
-def prove(
-    model: Model,
-    *,
-    max_states: int = MAX_STATES,
-    max_seconds: float | None = None,
-    progress: Progress | None = None,
-) -> Proof:
-    """Explore every outcome script of a model and evaluate each property.
-
-    Args:
-        model: the graph under test.
-        max_states: the budget of control states.
-        max_seconds: the budget of time; none where absent.
-        progress: called now and then with states explored and states known.
-
-    Returns:
-        A verdict for each property. Where a budget is used up first, what was not found is not proven.
-
-    Raises:
-        PropertyError: a property's predicate raised, or read a key that it does not declare.
-    """
-    space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
-    prover = _Prover(space, max_states, max_seconds)
-    return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
-
-
-class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, max_seconds: float | None) -> None:
-        self.space = space
-        self.model = space.model
-        self.lasso = find_lasso(space)
-        self._budget = {"max_states": max_states, "max_seconds": max_seconds}
-        self._limit = self.model.graph.recursion_limit
-        self._cut = False
-
-    def verdict(self, claim: Property) -> Verdict:
-        if claim.kind == "eventually":
-            return self._ends(claim)
-        if claim.kind == "bound":
-            return self._bound(claim)
-        space = self.space
-        if not set(claim.reads) <= set(space.projection):
-            space = StateSpace(self.model, extra=claim.reads, **self._budget)  # type: ignore[arg-type]
-        if claim.name == NO_ERROR.name:
-            return self._no_error(claim)
-        return self._search(claim, space)
-
-    def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
-        why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
-        return Verdict(claim, None, f"bound hit, not proven: {why}")
-
-    def _ends(self, claim: Property) -> Verdict:
-        if self.lasso is not None:
-            detail = f"never ends: {self.lasso.text()}"
-            return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
-        failed = next((edge for edge in self.space.transitions if edge.error is not None), None)
-        if failed is not None:
-            return Verdict(
-                claim, False, f"a run stops with an error: {failed.error}", self._through(self.space, failed)
-            )
-        if not self.space.complete:
-            return self._unproven(claim, self.space)
-        return Verdict(claim, True, "no cycle among the control states")
-
-    def _bound(self, claim: Property) -> Verdict:
-        assert claim.limit is not None
-        counts, limit = self.space.counts, claim.limit
-        if counts is None:
-            if self.lasso is not None:
-                return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
-            deep = next((i for i, depth in enumerate(self.space.depths) if depth > limit), None)
-            if deep is None:
-                return self._unproven(claim, self.space)
-            return Verdict(claim, False, f"a run executes more than {limit}", self._whole(deep))
-        longest = counts[1][0]
-        if longest > limit:
-            return Verdict(claim, False, f"the longest run executes {longest}", self._longer_than(limit))
-        if longest < limit:
-            return Verdict(claim, False, f"never exceeded, but not reached either: the longest run executes {longest}")
-        return Verdict(claim, True, f"the longest run executes {longest}")
-
-    def _longer_than(self, limit: int) -> Script:
-        """Give a shortest run that executes more nodes than a limit."""
-        counted = always(
-            "bound",
-            "",
-            lambda move, count: not (move.last and count > limit),
-            start=0,
-            remember=lambda count, move: min(count + 1, limit + 1),
-        )
-        found = self._with_memory(counted, self.space)
-        assert found is not None
-        return found[1]
-
-    def _whole(self, index: int) -> Script:
-        stem = self.space.script_to(index)
-        return stem + self.space.finish(index, self._limit + 1 - len(stem))
-
-    def _no_error(self, claim: Property) -> Verdict:
-        for edge in self.space.transitions:
-            if edge.error is not None:
-                script = (*self.space.script_to(edge.source), (self.space.positions[edge.source].node, edge.outcome))
-                return Verdict(claim, False, edge.error, script)
-        for edge in self.space.transitions:
-            for row in edge.truths:
-                if None in row.truths:
-                    place = row.truths.index(None)
-                    detail = f"rule {row.rule.name!r}, condition {row.rule.when[place].name!r}: {row.errors[place]}"
-                    return Verdict(claim, False, detail, self._through(self.space, edge))
-        if not self.space.complete:
-            return self._unproven(claim, self.space)
-        return Verdict(claim, True, f"none of {self.space.size} transitions fails")
-
-    def _through(self, space: StateSpace, edge: Transition) -> Script:
-        """Give a shortest complete run through a transition."""
-        stem = (*space.script_to(edge.source), (space.positions[edge.source].node, edge.outcome))
-        if edge.target is None:
-            return stem
-        return stem + space.finish(edge.target, self._limit + 1 - len(stem))
-
-    def _search(self, claim: Property, space: StateSpace) -> Verdict:
-        self._cut = not space.complete
-        found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
-        if claim.kind == "always":
-            if found is not None:
-                return Verdict(claim, False, f"broken after {executions(len(found[0]))}", found[1])
-            if self._cut:
-                return self._unproven(claim, space)
-            return Verdict(claim, True, f"true of all {space.size} transitions")
-        if found is not None:
-            return Verdict(claim, True, f"first shown after {executions(len(found[0]))}", found[1])
-        if self._cut:
-            return self._unproven(claim, space)
-        return Verdict(claim, False, "no script shows it")
-
-    def _move(self, space: StateSpace, edge: Transition, claim: Property) -> Move:
-        node = space.positions[edge.source].node
-        who = f"property {claim.name!r}"
-        update = self.model.alphabet[node][edge.outcome]
-        assert edge.choice is not None
-        assert edge.target is not None
-        before, after = space.states[edge.source], space.states[edge.target]
-        report: Mapping[str, Any] = update(before) if callable(update) else update
-        return Move(
-            node,
-            edge.outcome,
-            edge.attempt,
-            ReadView(before, claim.reads, who),
-            report,
-            ReadView(after, claim.reads, who),
-            edge.choice,
-        )
-
-    def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
-        """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
-        try:
-            return claim.holds(move, memory) is (claim.kind == "sometimes")
-        except Exception as error:
-            raise PropertyError(
-                f"property {claim.name!r}, at node {move.node!r} with outcome {move.outcome!r}, raised {told(error)}"
-            ) from error
-
-    def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
-        for edge in space.transitions:
-            if edge.error is None and self._hit(claim, self._move(space, edge, claim), None):
-                stem = (*space.script_to(edge.source), (space.positions[edge.source].node, edge.outcome))
-                return stem, self._through(space, edge)
-        return None
-
-    def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
-        """Search the product of control states and memories, breadth first."""
-        assert claim.remember is not None
-        start = (0, claim.start)
-        came: dict[tuple[int, Any], tuple[tuple[int, Any], str] | None] = {start: None}
-        queue = deque([start])
-        while queue:
-            here = queue.popleft()
-            index, memory = here
-            for edge in space.outgoing[index]:
-                if edge.target is None:
-                    continue
-                move = self._move(space, edge, claim)
-                try:
-                    after = claim.remember(memory, move)
-                except Exception as error:
-                    raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-                if self._hit(claim, move, after):
-                    script = [(space.positions[index].node, edge.outcome)]
-                    back: tuple[int, Any] = here
-                    while (step := came[back]) is not None:
-                        back = step[0]
-                        script.append((space.positions[back[0]].node, step[1]))
-                    stem = tuple(reversed(script))
-                    return stem, stem + space.finish(edge.target, self._limit + 1 - len(stem))
-                following = (edge.target, after)
-                if following not in came:
-                    if len(came) > MAX_PRODUCT:
-                        self._cut = True
-                        return None
-                    came[following] = (here, edge.outcome)
-                    queue.append(following)
-        return None

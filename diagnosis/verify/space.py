@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,6 @@ from diagnosis.runtime import (
     Branch,
     Choice,
     Decision,
-    Definition,
     FrozenDict,
     FrozenList,
     History,
@@ -30,6 +29,8 @@ from diagnosis.runtime import (
     loops,
     told,
 )
+from diagnosis.verify.canonical import canonical
+from diagnosis.verify.reads import Recorder, declared_reads
 from diagnosis.verify.strict import strict_step
 
 MAX_STATES = 100_000
@@ -45,64 +46,6 @@ Progress = Callable[[int, int], None]
 
 Script = tuple[tuple[str, str], ...]
 """Node and outcome, execution by execution."""
-
-
-def canonical(value: Any) -> Any:
-    """Give a hashable form of a frozen value in which values of different types differ.
-
-    Args:
-        value: a frozen value.
-    """
-    kind = type(value)
-    if value is None or kind is str or kind is int:
-        return value
-    if isinstance(value, Mapping):
-        return ("mapping", frozenset((canonical(key), canonical(item)) for key, item in value.items()))
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return ("sequence", *map(canonical, value))
-    if isinstance(value, frozenset):
-        return ("set", frozenset(map(canonical, value)))
-    return (kind.__name__, value if value == value else repr(value))
-
-
-class Recorder(Mapping[str, Any]):
-    """A state that remembers which keys were read."""
-
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        self._state = state
-        self.reads: set[str] = set()
-
-    def __getitem__(self, key: str) -> Any:
-        self.reads.add(key)
-        return self._state[key]
-
-    def __iter__(self) -> Iterator[str]:
-        self.reads.update(self._state)
-        return iter(self._state)
-
-    def __len__(self) -> int:
-        return len(self._state)
-
-
-def declared_reads(definition: Definition) -> tuple[str, ...]:
-    """Give the keys that conditions, entry and exit updates, attempts and outcomes read, in the order of the keys.
-
-    Args:
-        definition: the graph. A plain router that declares nothing may read every key but the event key.
-    """
-    reads: set[str] = set()
-    for node in definition.nodes:
-        for effect in node.effects:
-            reads.update(effect.reads)
-        for reading in (node.attempt, node.outcome):
-            reads.update(reading.reads if reading else ())
-    for branch in definition.branches:
-        if branch.decision.reads is None:
-            aside = definition.event_log.key if definition.event_log else None
-            reads.update(key for key in definition.keys if key != aside)
-        else:
-            reads.update(branch.decision.reads)
-    return tuple(key for key in definition.keys if key in reads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from diagnosis.runtime import (
     freeze,
 )
 from diagnosis.verify import explore
-from diagnosis.verify.space import canonical, declared_reads
+from diagnosis.verify.canonical import canonical
+from diagnosis.verify.reads import declared_reads
 
 
 def brute_force(model: Model, limit: int = 40) -> Counter:

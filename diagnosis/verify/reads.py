@@ -1,0 +1,48 @@
+"""Which keys of the state are read: as declared, and as seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from diagnosis.runtime import Definition
+
+
+class Recorder(Mapping[str, Any]):
+    """A state that remembers which keys were read."""
+
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._state = state
+        self.reads: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.reads.add(key)
+        return self._state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.reads.update(self._state)
+        return iter(self._state)
+
+    def __len__(self) -> int:
+        return len(self._state)
+
+
+def declared_reads(definition: Definition) -> tuple[str, ...]:
+    """Give the keys that conditions, entry and exit updates, attempts and outcomes read, in the order of the keys.
+
+    Args:
+        definition: the graph. A plain router that declares nothing may read every key but the event key.
+    """
+    reads: set[str] = set()
+    for node in definition.nodes:
+        for effect in node.effects:
+            reads.update(effect.reads)
+        for reading in (node.attempt, node.outcome):
+            reads.update(reading.reads if reading else ())
+    for branch in definition.branches:
+        if branch.decision.reads is None:
+            aside = definition.event_log.key if definition.event_log else None
+            reads.update(key for key in definition.keys if key != aside)
+        else:
+            reads.update(branch.decision.reads)
+    return tuple(key for key in definition.keys if key in reads)
