@@ -270,14 +270,14 @@ def verify(
     model = Models(graphs).chosen(graph)
     proof = _proven(model.name, model, max_states, max_seconds)
     out = _out(as_json)
-    out.proof(proof)
     shown = proof.counterexamples
+    saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]
+    out.proof(proof)
     if shown:
-        out.heading("The first counterexample, as a scenario")
-        out.raw(scenario_text(shown[0]))
-    if save is not None:
-        for scenario in shown:
-            out.raw(f"saved {write_scenario(scenario, save)}")
+        out.heading("The shortest counterexample, as a scenario")
+        out.raw(scenario_text(min(shown, key=lambda scenario: len(scenario.expect.path or ()))))
+    for file in saved:
+        out.raw(f"saved {file}")
     if as_json:
         print_json(proof.to_json())
     return 0 if proof.holds else BROKEN

@@ -195,7 +195,7 @@ def test_a_counterexample_is_saved_and_accepted_by_run(here):
     result = call("verify", "--graph", "mine=own_graph:model", "--max-states", "2000", "--save", "found")
     assert result.exit_code == 1
     assert "for ever" in result.stdout
-    assert "rules never taken: router.TOO_MANY" in result.stdout
+    assert "rules never taken in what was explored: router.TOO_MANY" in result.stdout
     files = list(Path("found").glob("*.yaml"))
     assert len(files) == 1
     text = files[0].read_text()

@@ -185,13 +185,17 @@ def _reach(definition: Definition) -> Iterator[Finding]:
             if name not in reached:
                 yield Finding("unreachable_node", name, "no path from START leads to it; add an edge or remove it")
     ending = _closure(back, END)
+    lost = {source for source, target in definition.links() if target not in ways}
     for name in names:
+        if name in lost:
+            continue  # its edge to an unknown node is told already
         if not ways[name]:
             yield Finding("dead_end", name, "has no way out; add an edge, to END if the run ends here")
         elif name not in ending:
             yield Finding("cannot_reach_end", name, "no path from it leads to END")
     for loop in loops(ways):
-        if loop[0] not in ending and not any(target not in loop for name in loop for target in ways[name]):
+        leaves = any(name in lost or target not in loop for name in loop for target in ways[name])
+        if loop[0] not in ending and not leaves:
             yield Finding("loop_without_exit", " -> ".join([*loop, loop[0]]), "nothing leads out of the loop")
 
 

@@ -271,6 +271,8 @@ class ReadView(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._allowed:
+            if key not in self._state:
+                raise ReadError(f"{self._who} reads {key!r}, which is no key of the state; see its spelling")
             raise ReadError(f"{self._who} reads {key!r}, which it does not declare; add it to its reads")
         return self._state[key]
 

@@ -89,7 +89,7 @@ class Explanation(Shown):
 
     def text(self) -> str:
         """Give a line a rule: a mark for the one that decides, and T, F or ! for each condition."""
-        verdict = self.error or f"goes to {self.target} because {self.reason}"
+        verdict = self.error or f"goes to {self.target} because {self.reason or 'of the reason that led here'}"
         lines = [f"{self.source}: {verdict}"]
         for row in self.rows:
             mark = "->" if row.rule.name == self.rule else "  "

@@ -71,7 +71,10 @@ class Property:
             raise DefinitionError("a property needs a name")
         if self.test is not None:
             refuse_async(self.test, f"property {self.name!r}")
-        hash(self.start)
+        try:
+            hash(self.start)
+        except TypeError as error:
+            raise DefinitionError(f"the memory of property {self.name!r} must be hashable: {error}") from error
 
     def holds(self, move: Move, memory: Any) -> bool:
         """Evaluate the claim on one move.

@@ -87,6 +87,8 @@ class Record:
     ) -> None:
         self.graph = graph
         self.limit = graph.recursion_limit if recursion_limit is None else checked_limit(recursion_limit)
+        if config is not None and not isinstance(config, RunConfig):
+            raise DefinitionError(f"config is a RunConfig(thread_id, metadata), found {type(config).__name__}")
         self.config = config or _NO_CONFIG
         self.configs: dict[int, RunConfig] = {}
         given = {} if values is None else values

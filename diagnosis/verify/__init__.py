@@ -3,13 +3,14 @@
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
-from diagnosis.verify.proof import RULE_TAKEN, Proof, Verdict
+from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
 from diagnosis.verify.prover import PropertyError, claims_of, prove
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition, explore
 
 __all__ = [
     "KINDS",
     "MAX_STATES",
+    "ROUTE_TAKEN",
     "RULE_TAKEN",
     "Coverage",
     "Item",

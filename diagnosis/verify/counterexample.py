@@ -28,5 +28,10 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
     document: dict[str, Any] = {"name": name, "title": title, "graph": model.name, "script": calls}
     if model.input:
         document["input"] = thaw(model.input)
-    run = run_scenario(Scenario.parse(document), model).run
+    result = run_scenario(Scenario.parse(document), model)
+    if result.unused and result.run.ended:
+        # The run ended sooner than the script: what it did not ask for is no part of what is shown.
+        for item in reversed(result.unused):
+            calls[item.rpartition("[")[0]].pop()
+    run = result.run
     return Scenario.parse({**document, "expect": observed(run, model).to_map()})

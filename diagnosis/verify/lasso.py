@@ -27,7 +27,7 @@ MANY_VALUES = 8
 """A key with more values than this is taken for one that may grow without end."""
 
 LAPS = 64
-"""How often such a loop is gone round before it counts."""
+"""How often such a loop is gone round at least before it counts."""
 
 TRIES = 16
 """Loops that are tried out where the space is not complete."""
@@ -70,8 +70,8 @@ def find_lasso(space: StateSpace) -> Lasso | None:
     Args:
         space: the explored space. Where it is complete, a lasso is found exactly if there is one. Where it is not,
             loops are looked for that repeat but for keys with many values, and each is gone round a number of times:
-            it counts only if nothing that its decisions depend on differs after any lap. What an outcome's function
-            writes is taken from these laps.
+            as long as a run may go on under the recursion limit, and longer. It counts only if nothing that its
+            decisions depend on differs after any of these laps; what an outcome's function writes is taken from them.
 
     Returns:
         The lasso that is reached soonest, or ``None``.
@@ -145,7 +145,7 @@ def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] 
     position, state = space.positions[index], space.states[index]
     start = position.node
     changed: dict[str, None] = {}
-    for _ in range(LAPS):
+    for _ in range(max(LAPS, space.model.graph.recursion_limit // len(lap) + 1)):
         before = state
         walked = _walk(space.model, position, state, lap)
         if walked is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from diagnosis.runtime import Decision, Model, Property, Shown
+from diagnosis.runtime import Decision, Model, Property, RouterDecision, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.lasso import Lasso
@@ -15,6 +15,10 @@ from diagnosis.verify.space import Script, StateSpace
 
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
+
+
+ROUTE_TAKEN = "route_taken:"
+"""The same for the routes of a plain router, as ``node.route``."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,19 @@ class Proof(Shown):
 
     @property
     def never_taken(self) -> tuple[str, ...]:
-        """The rules that no explored script takes, as ``node.rule``."""
-        taken = {(e.choice.source, e.choice.rule) for e in self.space.transitions if e.choice is not None}
-        return tuple(f"{node}.{rule}" for node, rule in rules_of(self.model) if (node, rule) not in taken)
+        """The rules, and the routes of plain routers, that no explored script takes, as ``node.rule``."""
+        choices = [edge.choice for edge in self.space.transitions if edge.choice is not None]
+        rules = {(choice.source, choice.rule) for choice in choices}
+        routes = {(choice.source, choice.route) for choice in choices}
+        return (
+            *(f"{node}.{rule}" for node, rule in rules_of(self.model) if (node, rule) not in rules),
+            *(f"{node}.{route}" for node, route in routes_of(self.model) if (node, route) not in routes),
+        )
+
+    @property
+    def untaken(self) -> str:
+        """How to introduce the rules that were never taken."""
+        return "rules never taken" if self.space.complete else "rules never taken in what was explored"
 
     def counterexample(self, verdict: Verdict) -> Scenario | None:
         """Give the shortest script that breaks a property as a scenario.
@@ -116,7 +130,7 @@ class Proof(Shown):
         for verdict in self.verdicts:
             lines.append(f"  {verdict.word:10}  {verdict.claim.kind:10}  {verdict.claim.name}: {verdict.detail}")
         if self.never_taken:
-            lines.append(f"  rules never taken: {', '.join(self.never_taken)}")
+            lines.append(f"  {self.untaken}: {', '.join(self.never_taken)}")
         return "\n".join(lines)
 
     @property
@@ -170,3 +184,15 @@ def rules_of(model: Model) -> Iterator[tuple[str, str]]:
         if isinstance(branch.decision, Decision):
             for rule in branch.decision.rules:
                 yield branch.source, rule.name
+
+
+def routes_of(model: Model) -> Iterator[tuple[str, str]]:
+    """Go through every route key of every plain router of a model, as node and route key.
+
+    Args:
+        model: the graph under test.
+    """
+    for branch in model.graph.definition.branches:
+        if isinstance(branch.decision, RouterDecision):
+            for route in branch.targets:
+                yield branch.source, route

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from diagnosis.runtime import DiagnosisError, Model, Move, Property, ReadView, always, sometimes, told
+from diagnosis.runtime import DefinitionError, DiagnosisError, Model, Move, Property, ReadView, always, sometimes, told
 from diagnosis.verify.lasso import find_lasso
-from diagnosis.verify.proof import RULE_TAKEN, Proof, Verdict, rules_of
+from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
 from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition
 
 MAX_PRODUCT = 400_000
@@ -31,6 +32,14 @@ def _taken(node: str, rule: str) -> Property:
     )
 
 
+def _routed(node: str, route: str) -> Property:
+    return sometimes(
+        f"{ROUTE_TAKEN}{node}.{route}",
+        f"Some run takes route {route} at {node}.",
+        lambda move: move.choice.source == node and move.choice.route == route,
+    )
+
+
 NO_ERROR = always("no_error", "No report makes routing fail.", lambda move: True)
 """Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise."""
 
@@ -41,7 +50,9 @@ def claims_of(model: Model) -> tuple[Property, ...]:
     Args:
         model: the graph under test.
     """
-    return (*model.claims, NO_ERROR, *(_taken(node, rule) for node, rule in rules_of(model)))
+    taken = (_taken(node, rule) for node, rule in rules_of(model))
+    routed = (_routed(node, route) for node, route in routes_of(model))
+    return (*model.claims, NO_ERROR, *taken, *routed)
 
 
 def prove(
@@ -63,21 +74,26 @@ def prove(
         A verdict for each property. Where a budget is used up first, what was not found is not proven.
 
     Raises:
+        DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
     """
+    if not isinstance(model, Model):
+        raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
+    deadline = None if max_seconds is None else time.monotonic() + max_seconds
     space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
-    prover = _Prover(space, max_states, max_seconds)
+    prover = _Prover(space, max_states, deadline)
     return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, max_seconds: float | None) -> None:
+    def __init__(self, space: StateSpace, max_states: int, deadline: float | None) -> None:
         self.space = space
         self.model = space.model
         self.lasso = find_lasso(space)
-        self._budget = {"max_states": max_states, "max_seconds": max_seconds}
+        self._max_states, self._deadline = max_states, deadline
         self._limit = self.model.graph.recursion_limit
         self._cut = False
+        self._spaces: dict[frozenset[str], StateSpace] = {}
 
     def verdict(self, claim: Property) -> Verdict:
         if claim.kind == "eventually":
@@ -86,10 +102,17 @@ class _Prover:
             return self._bound(claim)
         space = self.space
         if not set(claim.reads) <= set(space.projection):
-            space = StateSpace(self.model, extra=claim.reads, **self._budget)  # type: ignore[arg-type]
+            space = self._wider(frozenset(claim.reads))
         if claim.name == NO_ERROR.name:
             return self._no_error(claim)
         return self._search(claim, space)
+
+    def _wider(self, reads: frozenset[str]) -> StateSpace:
+        """Explore with further keys in the projection, within what is left of the time."""
+        if reads not in self._spaces:
+            left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
+        return self._spaces[reads]
 
     def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
         why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
@@ -185,7 +208,7 @@ class _Prover:
         update = self.model.alphabet[node][edge.outcome]
         assert edge.choice is not None
         assert edge.target is not None
-        before, after = space.states[edge.source], space.states[edge.target]
+        before, after = space.entered(edge.source), space.states[edge.target]
         report: Mapping[str, Any] = update(before) if callable(update) else update
         return Move(
             node,
@@ -207,42 +230,70 @@ class _Prover:
             ) from error
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
+        """Give the script of a move that decides the property, and the shortest whole run that shows one."""
+        found: Transition | None = None
         for edge in space.transitions:
             if edge.error is None and self._hit(claim, self._move(space, edge, claim), None):
-                stem = (*space.script_to(edge.source), (space.positions[edge.source].node, edge.outcome))
-                return stem, self._through(space, edge)
-        return None
+                if found is None or space.through(edge) < space.through(found):
+                    found = edge
+                if claim.kind == "sometimes":
+                    break
+        if found is None:
+            return None
+        stem = (*space.script_to(found.source), (space.positions[found.source].node, found.outcome))
+        return stem, self._through(space, found)
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
         assert claim.remember is not None
-        start = (0, claim.start)
-        came: dict[tuple[int, Any], tuple[tuple[int, Any], str] | None] = {start: None}
-        queue = deque([start])
+        came: dict[tuple[int, Any], tuple[tuple[int, Any] | None, str, int]] = {}
+        queue = deque([(0, claim.start)])
+        best: tuple[float, Script, int] | None = None
+        self._remembered(claim, came, (0, claim.start), (None, "", 0))
         while queue:
             here = queue.popleft()
-            index, memory = here
-            for edge in space.outgoing[index]:
+            depth = came[here][2] + 1
+            if best is not None and depth >= best[0]:
+                break
+            for edge in space.outgoing[here[0]]:
                 if edge.target is None:
                     continue
                 move = self._move(space, edge, claim)
                 try:
-                    after = claim.remember(memory, move)
+                    after = claim.remember(here[1], move)
                 except Exception as error:
                     raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
                 if self._hit(claim, move, after):
-                    script = [(space.positions[index].node, edge.outcome)]
-                    back: tuple[int, Any] = here
-                    while (step := came[back]) is not None:
-                        back = step[0]
-                        script.append((space.positions[back[0]].node, step[1]))
-                    stem = tuple(reversed(script))
-                    return stem, stem + space.finish(edge.target, self._limit + 1 - len(stem))
-                following = (edge.target, after)
-                if following not in came:
+                    total = space.through(edge) - space.depths[edge.source] + depth - 1
+                    if best is None or total < best[0]:
+                        best = (total, (*self._script(space, came, here), (move.node, edge.outcome)), edge.target)
+                elif self._remembered(claim, came, (edge.target, after), (here, edge.outcome, depth)):
                     if len(came) > MAX_PRODUCT:
                         self._cut = True
-                        return None
-                    came[following] = (here, edge.outcome)
-                    queue.append(following)
-        return None
+                        queue.clear()
+                        break
+                    queue.append((edge.target, after))
+            if best is not None and claim.kind == "sometimes":
+                break
+        if best is None:
+            return None
+        _, stem, target = best
+        return stem, stem + space.finish(target, self._limit + 1 - len(stem))
+
+    def _remembered(self, claim: Property, came: dict[Any, Any], place: tuple[int, Any], how: Any) -> bool:
+        """Note how a pair of control state and memory was reached, if it is new."""
+        try:
+            if place in came:
+                return False
+            came[place] = how
+        except TypeError as error:
+            raise PropertyError(f"the memory of property {claim.name!r} must be hashable: {error}") from error
+        return True
+
+    def _script(self, space: StateSpace, came: Mapping[Any, Any], place: tuple[int, Any]) -> Script:
+        script: list[tuple[str, str]] = []
+        before, outcome, _ = came[place]
+        while before is not None:
+            script.append((space.positions[before[0]].node, outcome))
+            before, outcome, _ = came[before]
+        return tuple(reversed(script))

@@ -12,12 +12,7 @@ from typing import Any
 from diagnosis.runtime import (
     END,
     REPEAT,
-    Branch,
     Choice,
-    Decision,
-    FrozenDict,
-    FrozenList,
-    History,
     Model,
     Position,
     RouterDecision,
@@ -29,7 +24,7 @@ from diagnosis.runtime import (
     loops,
     told,
 )
-from diagnosis.verify.canonical import canonical
+from diagnosis.verify.canonical import canonical, size
 from diagnosis.verify.reads import Recorder, declared_reads
 from diagnosis.verify.strict import strict_step
 
@@ -38,8 +33,6 @@ MAX_STATES = 100_000
 
 MAX_ELEMENTS = 1_000
 """Elements of a list or mapping that routing reads; one that grows beyond is taken to grow without end."""
-
-_GROWING = frozenset({FrozenDict, FrozenList, History, tuple})
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
@@ -97,6 +90,7 @@ class StateSpace:
         self.model = model
         self._definition = model.graph.definition
         self._step = strict_step(self._definition)
+        self._log = self._definition.event_log.key if self._definition.event_log else None
         self._reasoned = {END} | {edge.source for edge in self._definition.edges if edge.reason is REPEAT}
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
@@ -123,6 +117,7 @@ class StateSpace:
         self.stopped: str | None = None
         self._index: dict[Any, int] = {}
         self._truths: dict[Any, tuple[RuleTruth, ...]] = {}
+        self._routes: dict[Any, str | None] = {}
         self._fixed = self._fixed_updates()
         projected = set(self.projection)
         began = time.monotonic()
@@ -130,12 +125,11 @@ class StateSpace:
         queue = deque([0])
         while queue:
             here = queue.popleft()
-            if here % 1024 == 0:
-                if self._progress is not None:
-                    self._progress(here, len(self.states))
-                if self._max_seconds is not None and time.monotonic() - began > self._max_seconds:
-                    self.stopped = f"the budget of {self._max_seconds:g} s was used up"
-                    break
+            if here % 1024 == 0 and self._progress is not None:
+                self._progress(here, len(self.states))
+            if self._max_seconds is not None and time.monotonic() - began > self._max_seconds:
+                self.stopped = f"the budget of {self._max_seconds:g} s was used up"
+                break
             position, state = self.positions[here], self.states[here]
             if position.node == END:
                 continue
@@ -186,20 +180,25 @@ class StateSpace:
                 if missing and projected & self._writable[position.node]:
                     return Transition(here, outcome, None, None, 1, (), None), missing
             following, after, event, _ = step.leave(position, entered, report)
+            decided = after if self._log is None else {**after, self._log: entered[self._log]}
+            missing = self._unseen_reads(position.node, decided) - projected
+            if missing:
+                return Transition(here, outcome, None, None, 1, (), None), missing
+            truths = self._evaluated(position.node, decided)
+            self._look_again(position.node, decided, event.choice, truths)
         except RunError as error:
             return Transition(here, outcome, None, None, attempt, (), str(error)), set()
         known = len(self.states)
         target = self._add(following, after, (here, outcome), self.depths[here] + 1)
         if target == known:
             queue.append(target)
-        truths = self._evaluated(position.node, after)
         return Transition(here, outcome, target, event.choice, event.attempt, truths, None), set()
 
     def _add(self, position: Position, state: Mapping[str, Any], parent: tuple[int, str] | None, depth: int) -> int:
         reason = position.reason if position.node in self._reasoned else None
         values = [read(state[name]) for name, read in self._reads]
         for (name, _), value in zip(self._reads, values, strict=True):
-            if type(value) in _GROWING and len(value) > MAX_ELEMENTS:
+            if size(value) > MAX_ELEMENTS:
                 self.stopped = f"key {name!r}, which routing reads, holds more than {MAX_ELEMENTS} elements"
         key = (position.node, reason, *map(canonical, values))
         found = self._index.setdefault(key, len(self.states))
@@ -211,15 +210,46 @@ class StateSpace:
             self.outgoing.append([])
         return found
 
-    def _evaluated(self, node: str, after: Mapping[str, Any]) -> tuple[RuleTruth, ...]:
-        branch: Branch | None = self._branches.get(node)
+    def _unseen_reads(self, node: str, state: Mapping[str, Any]) -> set[str]:
+        """Give what a plain router that declares nothing reads: it may read the events too."""
+        branch = self._branches.get(node)
+        if branch is None or not isinstance(branch.decision, RouterDecision) or branch.decision.reads is not None:
+            return set()
+        recorder = Recorder(state)
+        branch.decision.router(recorder)
+        return recorder.reads
+
+    def _evaluated(self, node: str, state: Mapping[str, Any]) -> tuple[RuleTruth, ...]:
+        branch = self._branches.get(node)
         if branch is None or isinstance(branch.decision, RouterDecision):
             return ()
-        assert isinstance(branch.decision, Decision)
-        key = (node, *(canonical(self._definition.keys[name].read(after[name])) for name in branch.decision.reads))
+        key = self._looked_at(node, branch.decision.reads, state)
         if key not in self._truths:
-            self._truths[key] = evaluate(node, branch.decision.rules, branch.targets, after)
+            self._truths[key] = evaluate(node, branch.decision.rules, branch.targets, state)
         return self._truths[key]
+
+    def _looked_at(self, node: str, reads: Iterable[str], state: Mapping[str, Any]) -> Any:
+        return (node, *(canonical(self._definition.keys[name].read(state[name])) for name in reads))
+
+    def _look_again(self, node: str, state: Mapping[str, Any], choice: Choice, truths: tuple[RuleTruth, ...]) -> None:
+        """Refuse a decision that differs between two looks at what it may read."""
+        branch = self._branches.get(node)
+        if branch is None:
+            return
+        if isinstance(branch.decision, RouterDecision):
+            reads = self.projection if branch.decision.reads is None else branch.decision.reads
+            expected = self._routes.setdefault(self._looked_at(node, reads, state), choice.route)
+            same = choice.route == expected
+        else:
+            expected = next((row.rule.name for row in truths if row.holds), None)
+            erring = any(None in row.truths for row in truths)
+            same = erring or choice.rule == expected
+        if not same:
+            raise RunError(
+                f"node {node!r} decides differently for the same reads: {choice.rule or choice.route!r}, where it was "
+                f"{expected!r} before; conditions and routers must be pure functions of the typed reads they declare",
+                node=node,
+            )
 
     @property
     def complete(self) -> bool:
@@ -245,6 +275,14 @@ class StateSpace:
             for index, outgoing in enumerate(self.outgoing)
         }
         return loops(ways)
+
+    def entered(self, index: int) -> Mapping[str, Any]:
+        """Give the state that an action sees in a control state: after the entry updates.
+
+        Args:
+            index: the control state.
+        """
+        return self._step.enter(self.positions[index], self.states[index])[0]
 
     def script_to(self, index: int) -> Script:
         """Give the shortest script that reaches a control state.
@@ -293,6 +331,14 @@ class StateSpace:
             script.append((self.positions[here].node, edge.outcome))
             here = edge.target
         return tuple(script)
+
+    def through(self, edge: Transition) -> float:
+        """Give the node executions of the shortest run through a transition; infinity where none ends.
+
+        Args:
+            edge: the transition.
+        """
+        return self.depths[edge.source] + 1 + self._rest(edge)
 
     def _rest(self, edge: Transition) -> float:
         if edge.target is None:

@@ -29,7 +29,7 @@ def _picture(diagram: Diagram, label: str) -> Markup:
         content = base64.b64encode(diagram.svg().encode()).decode()
     except RenderError:
         return Markup("<pre>{}</pre>").format(diagram.dot)
-    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, content)
+    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(safe(label), content)
 
 
 def _visible(value: Any) -> Any:

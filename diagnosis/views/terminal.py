@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from diagnosis.verify import KINDS, RULE_TAKEN
+from diagnosis.verify import KINDS, ROUTE_TAKEN, RULE_TAKEN
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
@@ -25,6 +25,9 @@ _VISIBLE |= {
     code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
 }
 _VISIBLE[ord("\t")] = "    "
+
+TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
+"""How the names begin of properties that are told in one line where they hold."""
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or pipe."""
@@ -168,7 +171,7 @@ class Terminal:
             proof: the proof.
         """
         self.line(proof.counted)
-        taken = [verdict for verdict in proof.verdicts if verdict.holds and verdict.claim.name.startswith(RULE_TAKEN)]
+        taken = [verdict for verdict in proof.verdicts if verdict.holds and verdict.claim.name.startswith(TAKEN)]
         self.table(
             ("verdict", "kind", "property"),
             [
@@ -178,9 +181,11 @@ class Terminal:
             ],
         )
         if taken:
-            self.line(f"each of {len(taken)} rules is taken by some script")
+            claimed = sum(1 for verdict in proof.verdicts if verdict.claim.name.startswith(TAKEN))
+            every = "each of" if len(taken) == claimed else f"{len(taken)} of"
+            self.line(f"{every} {claimed} rules is taken by some script")
         if proof.never_taken:
-            self.line(f"rules never taken: {', '.join(proof.never_taken)}", "red")
+            self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
 

@@ -76,3 +76,23 @@ def test_the_lasso_says_how_it_is_reached_and_what_grows():
     assert lasso.text() == (
         "after the start: for ever a=step; steps goes on changing, but nothing on the loop depends on it"
     )
+
+
+def test_a_loop_that_ends_within_the_recursion_limit_is_no_lasso():
+    """Three counters of which any may be raised; what ends the loop is written only once their sum is high."""
+    names = ("p", "q", "r")
+
+    def raising(name):
+        def update(state):
+            total = sum(state[other] for other in names)
+            return {"stop": True} if total >= 70 else {name: state[name] + 1}
+
+        return update
+
+    keys = {name: Replace(initial=0) for name in names}
+    graph = StateGraph({**keys, "stop": Replace(initial=False)}, name="sum").add_node("a", idle).add_edge(START, "a")
+    stop = Condition("stop", lambda s: s["stop"], "stop")
+    rules = [Rule("end", "STOP", stop), Rule("again", "MORE")]
+    graph.add_conditional_edges("a", Decision(rules), {"end": END, "again": "a"})
+    model = Model("sum", graph.compile(recursion_limit=100), {"a": {name: raising(name) for name in names}})
+    assert find_lasso(explore(model, max_states=2000)) is None

@@ -299,3 +299,69 @@ def test_a_budget_that_is_used_up_proves_nothing_that_was_not_found():
 def test_a_bound_broken_within_the_budget_is_broken():
     proof = prove(dataclasses.replace(unreachable_guard(), bound=None), max_states=300)
     assert verdict(proof, "every_run_ends").holds is False
+
+
+def test_a_move_shows_what_the_action_saw():
+    """The entry update has already counted when the report is made."""
+    graph = StateGraph({"tries": Replace(initial=0), "out": Replace()}, name="before")
+    entry = Effect("count", lambda s: {"tries": s["tries"] + 1}, reads="tries", writes="tries")
+    graph.add_node("a", idle, entry=entry).add_edge(START, "a").add_edge("a", END)
+    claim = always(
+        "saw", "It saw 1.", lambda move: move.before["tries"] == 1 and move.report == {"out": 1}, reads=("tries", "out")
+    )
+    model = Model("before", graph.compile(), {"a": {"report": lambda s: {"out": s["tries"]}}}, (claim,))
+    assert verdict(prove(model), "saw").holds is True
+
+
+def test_the_counterexample_is_the_shortest_whole_run():
+    """The first move that breaks the claim leads a long way round; a later one ends at once."""
+    graph = StateGraph(["x"], name="detour")
+    for node in ("a", "b", "c", "d", "e"):
+        graph.add_node(node, idle)
+    graph.add_edge(START, "a").add_edge("b", "c").add_edge("c", "d").add_edge("d", END).add_edge("e", END)
+    graph.add_conditional_edges("a", lambda s: s["x"], {"long": "b", "short": "e"}, reads=["x"])
+    outcomes = {node: {"ok": {}} for node in ("b", "c", "d", "e")}
+    outcomes["a"] = {"long": {"x": "long"}, "short": {"x": "short"}}
+    plain = always("only_a", "Nothing but a.", lambda move: move.node == "a")
+    counted = always("one_move", "One move.", lambda move, n: n <= 1, start=0, remember=lambda n, move: n + 1)
+    proof = prove(Model("detour", graph.compile(), outcomes, (plain, counted)))
+    assert shows(proof, "only_a") == ("a", "e")
+    assert shows(proof, "one_move") == ("a", "e")
+
+
+def test_a_memory_that_is_not_hashable_is_refused():
+    with pytest.raises(DefinitionError, match="must be hashable"):
+        always("listed", "x", lambda move, memory: True, start=[], remember=lambda memory, move: memory)
+    claim = always("listed", "x", lambda move, memory: True, start=0, remember=lambda memory, move: [memory])
+    with pytest.raises(PropertyError, match="must be hashable"):
+        prove(retrying(claims=(claim,)))
+
+
+def test_only_a_model_is_proven():
+    with pytest.raises(DefinitionError, match="a proof needs a Model, found CompiledGraph"):
+        prove(retrying().graph)
+
+
+def test_properties_with_the_same_further_reads_share_one_space(monkeypatch):
+    made = []
+    from diagnosis.verify import prover
+
+    class Counting(prover.StateSpace):
+        def __init__(self, *args, **kwargs):
+            made.append(kwargs.get("extra"))
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(prover, "StateSpace", Counting)
+    graph = StateGraph(["x", "note"], name="notes").add_node("a", idle).add_edge(START, "a").add_edge("a", END)
+    claims = tuple(always(f"c{i}", "x", lambda m: m.after["note"] is None, reads="note") for i in range(5))
+    assert prove(Model("notes", graph.compile(), {"a": {"ok": {}}}, claims), max_seconds=60).holds
+    assert made == [None, frozenset({"note"})]
+
+
+def test_a_route_of_a_plain_router_that_no_script_takes_is_named():
+    graph = StateGraph(["x"], name="half").add_node("a", idle).add_edge(START, "a")
+    graph.add_conditional_edges("a", lambda s: "left", {"left": END, "right": END}, reads=["x"])
+    proof = prove(Model("half", graph.compile(), {"a": {"ok": {}}}))
+    assert proof.never_taken == ("a.right",)
+    assert verdict(proof, "route_taken:a.right").holds is False
+    assert verdict(proof, "route_taken:a.left").holds is True

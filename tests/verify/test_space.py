@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+import time
 from collections import Counter
 
 import pytest
@@ -15,13 +17,14 @@ from diagnosis.runtime import (
     Decision,
     FrozenDict,
     Model,
+    Reading,
     Replace,
     Rule,
     StateGraph,
     freeze,
 )
 from diagnosis.verify import explore
-from diagnosis.verify.canonical import canonical
+from diagnosis.verify.canonical import canonical, size
 from diagnosis.verify.reads import declared_reads
 
 
@@ -186,3 +189,74 @@ def test_finishing_prefers_the_shortest_way_out():
     space = explore(retrying(3))
     assert space.finish(0, 50) == (("fetch", "fine"),)
     assert space.finish(0, 0) == ()
+
+
+def logged(router) -> Model:
+    graph = StateGraph({"x": Replace(), "log": Append()}, name="logged").log_events("log")
+    for node in ("a", "b", "c", "bad"):
+        graph.add_node(node, idle, outcome=Reading(lambda s: s["x"] or "none", "x") if node == "a" else None)
+    graph.add_edge(START, "a").add_edge("c", "b").add_edge("bad", END)
+    graph.add_conditional_edges("a", lambda s: s["x"], {"direct": "b", "around": "c"}, reads=["x"])
+    graph.add_conditional_edges("b", router, {"end": END, "bad": "bad"})
+    return Model(
+        "logged",
+        graph.compile(),
+        {
+            "a": {"direct": {"x": "direct"}, "around": {"x": "around"}},
+            "b": {"ok": {}},
+            "c": {"clears": {"x": "direct"}},
+            "bad": {"ok": {}},
+        },
+    )
+
+
+def test_a_router_that_declares_nothing_may_look_at_the_events():
+    """The two ways to ``b`` differ in nothing but the events."""
+    space = explore(logged(lambda s: "bad" if len(s["log"]) > 1 else "end"))
+    assert "log" in space.projection
+    assert ["bad" in {node for node, _ in script} for script in space.scripts()] == [False, True]
+
+
+def test_the_order_of_a_mapping_tells_states_apart():
+    assert canonical(freeze({"p": 1, "q": 2})) != canonical(freeze({"q": 2, "p": 1}))
+
+
+def test_elements_are_counted_in_depth():
+    assert size(freeze({"a": [1, 2, {"b": (3, 4)}], "c": {5}})) == 9
+    assert size("text") == size(5) == size(None) == 0
+
+
+@pytest.mark.parametrize("rules", [True, False])
+def test_a_decision_that_is_no_function_of_its_reads_is_an_error(rules):
+    calls = []
+
+    def odd(state):
+        calls.append(1)
+        return len(calls) > 4
+
+    graph = StateGraph({"x": Replace(initial=0), "y": Replace(initial=0)}, name="impure").add_node("a", idle)
+    graph.add_edge(START, "a")
+    if rules:
+        decision = Decision([Rule("end", "ODD", Condition("odd", odd, "x")), Rule("other", "ELSE")])
+        graph.add_conditional_edges("a", decision, {"end": END, "other": END})
+    else:
+        graph.add_conditional_edges(
+            "a", lambda s: "end" if odd(s) else "other", {"end": END, "other": END}, reads=["x"]
+        )
+    outcomes = {str(i): {"y": i} for i in range(8)}
+    errors = [
+        edge.error for edge in explore(Model("impure", graph.compile(), {"a": outcomes})).transitions if edge.error
+    ]
+    assert errors
+    assert "decides differently for the same reads" in errors[0]
+
+
+def test_the_clock_is_looked_at_for_every_state():
+    def slow(state):
+        time.sleep(0.02)
+        return {"steps": state["steps"] + 1}
+
+    model = dataclasses.replace(unreachable_guard(), alphabet={**unreachable_guard().alphabet, "work": {"slow": slow}})
+    began = time.monotonic()
+    assert not explore(model, max_seconds=0.2).complete
+    assert time.monotonic() - began < 5
