@@ -60,7 +60,7 @@ def test_a_condition_that_fails_where_it_would_be_asked_leaves_no_decision() -> 
     told = graph.explain("x", {"n": 8})
     error = (
         "condition 'odd' of rule 'BIG_ODD' raised ReadError: "
-        "condition 'odd' of x.BIG_ODD reads 'zz', which it does not declare; add it to its reads"
+        "condition 'odd' of x.BIG_ODD reads 'zz', which is no key of the state; see its spelling"
     )
     assert (told.error, told.rule, told.target) == (error, None, None)
     assert told.text().splitlines()[1] == "   BIG_ODD [y]: big=T, odd=!"

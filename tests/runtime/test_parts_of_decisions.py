@@ -151,7 +151,7 @@ def test_properties_are_claims_about_moves() -> None:
     assert (bound(5).name, bound(5).limit) == ("at_most_5_executions", 5)
     assert bound(5).statement == "No run executes more than 5 nodes, and 5 is reached."
     assert (bound(5, "n", "S.").name, bound(5, "n", "S.").statement) == ("n", "S.")
-    with pytest.raises(TypeError):
+    with pytest.raises(DefinitionError, match="must be hashable"):
         always("p", "P.", lambda move, memory: True, start=[])
 
 

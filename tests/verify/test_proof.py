@@ -12,6 +12,7 @@ from diagnosis.runtime import (
     START,
     Condition,
     Decision,
+    DefinitionError,
     Effect,
     Model,
     Reading,
