@@ -37,7 +37,8 @@ ATOMS: set[type] = {
 }
 """Types whose values cannot change, so that they are kept as they are.
 
-The set grows by the types of :func:`register_immutable`, and by subclasses of the bases below when they are first seen.
+The set grows by the types that freezing makes, by those of :func:`register_immutable`, and by subclasses of the bases
+below when they are first seen.
 """
 
 _ATOM_BASES = (enum.Enum, datetime.date, datetime.tzinfo, pathlib.PurePath, type)
@@ -161,8 +162,7 @@ class History(Sequence[Any]):
         Raises:
             MergeError: the values come in something else than a list or a tuple, or are the history itself.
         """
-        kind = type(values)
-        if kind is not FrozenList and kind is not tuple:
+        if type(values) is not FrozenList:
             values = _elements(values)
         items = self._items
         length = self._length
@@ -171,7 +171,7 @@ class History(Sequence[Any]):
         items.extend(values)
         longer = _new_history(History)
         longer._items = items
-        longer._length = length + len(values)
+        longer._length = len(items)
         return longer
 
     def extended_by_one(self, value: Any) -> History:
@@ -262,8 +262,7 @@ def _elements(values: Any) -> tuple[Any, ...]:
 _new_dict: Callable[[type[FrozenDict]], FrozenDict] = dict.__new__
 _new_history: Callable[[type[History]], History] = object.__new__
 
-FROZEN: frozenset[type] = frozenset({FrozenDict, FrozenList, History})
-"""The types that freezing makes, whose values need no second look."""
+ATOMS.update((FrozenDict, FrozenList, History))
 
 
 def register_immutable(kind: type) -> type:
@@ -333,7 +332,7 @@ class _RefusedError(Exception):
 
 def _freeze(value: Any) -> Any:
     kind = type(value)
-    if kind in ATOMS or kind in FROZEN:
+    if kind in ATOMS:
         return value
     if kind is list:
         return _freeze_list(value)

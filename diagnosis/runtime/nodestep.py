@@ -20,7 +20,7 @@ from diagnosis.runtime.errors import (
     one_of,
     told,
 )
-from diagnosis.runtime.frozen import ATOMS, FROZEN, freeze
+from diagnosis.runtime.frozen import ATOMS, freeze
 from diagnosis.runtime.strategies import Merging
 
 Report = Mapping[str, Any]
@@ -201,7 +201,7 @@ class NodeStep:
             The next position, the next state, the event with its decision, and the update as it was taken in.
         """
         # A copy first: the action may have kept its dictionary, and may change it at any time.
-        report = {**update} if type(update) is dict else self._mapping(update)
+        report = update.copy() if type(update) is dict else self._mapping(update)
         merged: dict[str, Any] = state | report  # type: ignore[operator]
         writes = self._writes
         own = None
@@ -209,8 +209,7 @@ class NodeStep:
         try:
             for key, value in report.items():
                 merge = writes[key]
-                kind = type(value)
-                if kind not in ATOMS and kind not in FROZEN:
+                if type(value) not in ATOMS:
                     merged[key] = report[key] = value = freeze(value)
                 if merge is not None:
                     if merge is aside:

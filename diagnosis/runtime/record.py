@@ -119,7 +119,8 @@ class Record:
             show: what is awaited with each node execution that completed.
         """
         calls, config = self.graph.calls, self.config
-        events, states, reports = self.events, self.states, self.reports
+        events, states = self.events, self.states
+        keep_event, keep_state, keep_report = events.append, states.append, self.reports.append
         position = self.position
         state: Mapping[str, Any] = self.state
         view = MappingProxyType(state)
@@ -152,9 +153,9 @@ class Record:
                 came_from = position
                 position, state, event, report = step.leave(position, state, update, attempt)
                 view = MappingProxyType(state)
-                events.append(event)
-                states.append(state)
-                reports.append(report)
+                keep_event(event)
+                keep_state(state)
+                keep_report(report)
                 if show is not None:
                     index = len(events) - 1
                     before, report = MappingProxyType(states[index]), MappingProxyType(report)
