@@ -182,8 +182,8 @@ class Terminal:
         )
         if taken:
             claimed = sum(1 for verdict in proof.verdicts if verdict.claim.name.startswith(TAKEN))
-            every = "each of" if len(taken) == claimed else f"{len(taken)} of"
-            self.line(f"{every} {claimed} rules is taken by some script")
+            count = f"each of {claimed} rules is" if len(taken) == claimed else f"{len(taken)} of {claimed} rules are"
+            self.line(f"{count} taken by some script")
         if proof.never_taken:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
