@@ -187,10 +187,9 @@ def run(paths: tuple[Path, ...], graphs: tuple[str, ...], as_json: bool) -> int:
       diagnosis run mine.yaml --graph mine=my_graphs:model
     """
     result = _run(_loaded(paths, Models(graphs)))
+    _out(as_json).suite(result)
     if as_json:
         print_json(result.to_json())
-    else:
-        _out(as_json).suite(result)
     return _status(result)
 
 
@@ -210,14 +209,13 @@ def coverage(paths: tuple[Path, ...], fail_under: float | None, graphs: tuple[st
     suite = _loaded(paths, Models(graphs))
     result = _run(suite)
     found = _covered(suite, result, {})
-    out = Terminal(sys.stderr) if as_json else Terminal()
+    out, told = _out(as_json), Terminal(sys.stderr)
     for name, tally in found.items():
-        if not as_json:
-            if len(found) > 1:
-                out.heading(name)
-            out.coverage(tally)
+        if len(found) > 1:
+            out.heading(name)
+        out.coverage(tally)
     for refusal in result.refused:
-        Terminal(sys.stderr).line(f"refused  {refusal.error}")
+        told.line(f"refused  {refusal.error}")
     if as_json:
         documents = {name: tally.to_json() for name, tally in found.items()}
         print_json(next(iter(documents.values())) if len(documents) == 1 else documents)
@@ -225,12 +223,10 @@ def coverage(paths: tuple[Path, ...], fail_under: float | None, graphs: tuple[st
     for name, tally in found.items():
         for kind in tally.below(fail_under or 0.0):
             enough = False
-            Terminal(sys.stderr).line(
-                f"{name}: {kind} is covered {tally.percent(kind):.1f} %, less than {fail_under:g} %"
-            )
+            told.line(f"{name}: {kind} is covered {tally.percent(kind):.1f} %, less than {fail_under:g} %")
     for scenario in result.results:
         if not scenario.passed:
-            Terminal(sys.stderr).line(f"FAIL  {scenario.name}: {scenario.mismatches[0]}")
+            told.line(f"FAIL  {scenario.name}: {scenario.mismatches[0]}")
     return _status(result, enough)
 
 

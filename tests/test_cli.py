@@ -97,6 +97,13 @@ def test_run_json_is_one_object_with_what_tools_rely_on():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["run", "coverage"])
+def test_with_json_the_tables_go_to_standard_error(here, command):
+    plain, machine = call(command, "happy.yaml"), call(command, "happy.yaml", "--json")
+    json.loads(machine.stdout)
+    assert machine.stderr == plain.stdout
+
+
 def test_a_mismatch_is_status_1(here):
     (here / "happy.yaml").write_text(HAPPY.replace("composer}", "fallback}"))
     result = call("run", "happy.yaml")

@@ -166,7 +166,6 @@ class Proof(Shown):
                 "name": verdict.claim.name,
                 "kind": verdict.claim.kind,
                 "holds": verdict.holds,
-                "detail": verdict.detail,
                 "counterexample": None if (found := self.counterexample(verdict)) is None else found.to_map(),
             }
             for verdict in self.verdicts
