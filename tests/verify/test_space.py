@@ -259,4 +259,4 @@ def test_the_clock_is_looked_at_for_every_state():
     model = dataclasses.replace(unreachable_guard(), alphabet={**unreachable_guard().alphabet, "work": {"slow": slow}})
     began = time.monotonic()
     assert not explore(model, max_seconds=0.2).complete
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
