@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from diagnosis.runtime import Append, History, Replace, Strategy
+from diagnosis.runtime import Append, History, Replace, Strategy, is_text
 from diagnosis.status import (
     ComposerStatus,
     E,
@@ -73,15 +73,6 @@ def read_list(value: object) -> Sequence[Any]:
         value: what is stored.
     """
     return value if isinstance(value, _LISTS) else ()
-
-
-def is_text(value: object) -> bool:
-    """Tell whether a value is a text that is not blank.
-
-    Args:
-        value: anything.
-    """
-    return isinstance(value, str) and value.strip() != ""
 
 
 def trusted_bindings(value: object) -> tuple[Mapping[str, Any], ...]:

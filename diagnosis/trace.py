@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from diagnosis.runtime import DiagnosisError, Event, History, Run
-from diagnosis.state import EVENTS, is_count, is_text, read
+from diagnosis.runtime import DiagnosisError, Event, History, Run, is_text
+from diagnosis.state import EVENTS, is_count, read
 from diagnosis.topology import FALLBACK
 
 VERSION: Final = 1

@@ -12,6 +12,7 @@ from diagnosis.runtime.decisions import (
     RouterDecision,
     Rule,
     State,
+    is_text,
 )
 from diagnosis.runtime.definition import END, FIXED, REPEAT, START, Action, Branch, Definition, Edge, EventLog, Node
 from diagnosis.runtime.display import Shown
@@ -125,6 +126,7 @@ __all__ = [
     "ends",
     "evaluate",
     "freeze",
+    "is_text",
     "loops",
     "one_of",
     "register_immutable",

@@ -110,8 +110,8 @@ class _Tally:
     def __post_init__(self) -> None:
         self.repeating = {edge.source for edge in self.definition.edges if edge.reason is REPEAT}
 
-    def add(self, kind: str, item: str, count: int = 1) -> None:
-        self.hits[kind, item] = self.hits.get((kind, item), 0) + count
+    def add(self, kind: str, item: str) -> None:
+        self.hits[kind, item] = self.hits.get((kind, item), 0) + 1
 
     def start(self) -> None:
         self.add("edge", _edge(START, self.definition.entry or ""))

@@ -92,6 +92,7 @@ class _Prover:
         self.lasso = find_lasso(space)
         self._max_states, self._deadline = max_states, deadline
         self._limit = self.model.graph.recursion_limit
+        self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
         self._cut = False
         self._spaces: dict[frozenset[str], StateSpace] = {}
 
@@ -122,11 +123,9 @@ class _Prover:
         if self.lasso is not None:
             detail = f"never ends: {self.lasso.text()}"
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
-        failed = next((edge for edge in self.space.transitions if edge.error is not None), None)
-        if failed is not None:
-            return Verdict(
-                claim, False, f"a run stops with an error: {failed.error}", self._through(self.space, failed)
-            )
+        if self._failed is not None:
+            detail = f"a run stops with an error: {self._failed.error}"
+            return Verdict(claim, False, detail, self.space.script_through(self._failed))
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, "no cycle among the control states")
@@ -166,10 +165,8 @@ class _Prover:
         return stem + self.space.finish(index, self._limit + 1 - len(stem))
 
     def _no_error(self, claim: Property) -> Verdict:
-        for edge in self.space.transitions:
-            if edge.error is not None:
-                script = (*self.space.script_to(edge.source), (self.space.positions[edge.source].node, edge.outcome))
-                return Verdict(claim, False, edge.error, script)
+        if self._failed is not None:
+            return Verdict(claim, False, str(self._failed.error), self.space.script_through(self._failed))
         for edge in self.space.transitions:
             for row in edge.truths:
                 if None in row.truths:
@@ -182,7 +179,7 @@ class _Prover:
 
     def _through(self, space: StateSpace, edge: Transition) -> Script:
         """Give a shortest complete run through a transition."""
-        stem = (*space.script_to(edge.source), (space.positions[edge.source].node, edge.outcome))
+        stem = space.script_through(edge)
         if edge.target is None:
             return stem
         return stem + space.finish(edge.target, self._limit + 1 - len(stem))
@@ -240,8 +237,7 @@ class _Prover:
                     break
         if found is None:
             return None
-        stem = (*space.script_to(found.source), (space.positions[found.source].node, found.outcome))
-        return stem, self._through(space, found)
+        return space.script_through(found), self._through(space, found)
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""

@@ -116,6 +116,7 @@ class StateSpace:
         self.outgoing: list[list[Transition]] = []
         self.stopped: str | None = None
         self._index: dict[Any, int] = {}
+        self._entered: dict[int, Mapping[str, Any]] = {}
         self._truths: dict[Any, tuple[RuleTruth, ...]] = {}
         self._routes: dict[Any, str | None] = {}
         self._fixed = self._fixed_updates()
@@ -282,7 +283,9 @@ class StateSpace:
         Args:
             index: the control state.
         """
-        return self._step.enter(self.positions[index], self.states[index])[0]
+        if index not in self._entered:
+            self._entered[index] = self._step.enter(self.positions[index], self.states[index])[0]
+        return self._entered[index]
 
     def script_to(self, index: int) -> Script:
         """Give the shortest script that reaches a control state.
@@ -297,6 +300,14 @@ class StateSpace:
             script.append((self.positions[before].node, outcome))
             parent = self.parents[before]
         return tuple(reversed(script))
+
+    def script_through(self, edge: Transition) -> Script:
+        """Give the shortest script that ends with a transition.
+
+        Args:
+            edge: the transition.
+        """
+        return (*self.script_to(edge.source), (self.positions[edge.source].node, edge.outcome))
 
     @cached_property
     def to_end(self) -> list[int | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime import CompiledGraph, Explanation, Model, Run, Shown, Topology
 from diagnosis.views.diagram import Diagram, draw
-from diagnosis.views.labels import visible
+from diagnosis.views.labels import visible, visible_lines
 from diagnosis.views.render import RenderError
 from diagnosis.views.tables import coverage_summary, events_table, explanation_table, proof_table, runs_table
 
@@ -88,7 +88,7 @@ def _head(shown: Shown) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape("\n".join(map(visible, text.split("\n"))))
+    return html.escape(visible_lines(text))
 
 
 def _line(text: str) -> str:

@@ -37,6 +37,15 @@ def visible(text: str) -> str:
     return "".join(map(_visible, text))
 
 
+def visible_lines(text: str) -> str:
+    """Give a text of several lines in which every character but the line breaks is visible.
+
+    Args:
+        text: any text.
+    """
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def _visible(char: str) -> str:
     if char.isprintable() or char in _JOINERS:
         return char

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from diagnosis.scenarios import SuiteResult, scenario_text
 from diagnosis.verify import Coverage, Proof
 from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.files import write_file
-from diagnosis.views.render import RenderError
 from diagnosis.views.tables import coverage_summary, terminations_table
 from diagnosis.views.terminal import safe
 
@@ -25,11 +23,10 @@ MANY_PICTURES = 200
 
 def _picture(diagram: Diagram, label: str) -> Markup:
     """Give a picture as an image that needs no network, or as text where no layout engine is there."""
-    try:
-        content = base64.b64encode(diagram.svg().encode()).decode()
-    except RenderError:
+    source = diagram.data_uri()
+    if source is None:
         return Markup("<pre>{}</pre>").format(diagram.dot)
-    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(safe(label), content)
+    return Markup('<img alt="{}" src="{}">').format(safe(label), source)
 
 
 def _visible(value: Any) -> Any:

@@ -15,16 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from diagnosis.verify import KINDS, ROUTE_TAKEN, RULE_TAKEN
+from diagnosis.views.labels import visible_lines
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
     from diagnosis.verify import Coverage, Proof
-
-_VISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) != "\n"}
-_VISIBLE |= {
-    code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-}
-_VISIBLE[ord("\t")] = "    "
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
 """How the names begin of properties that are told in one line where they hold."""
@@ -39,7 +34,7 @@ def safe(text: object) -> str:
     Args:
         text: anything; its ``str`` is taken.
     """
-    return str(text).translate(_VISIBLE)
+    return visible_lines(str(text).replace("\t", "    "))
 
 
 class _Console(Console):
