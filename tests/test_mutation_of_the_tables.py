@@ -16,10 +16,10 @@ from diagnosis.catalog import diagnosis_model
 from diagnosis.runtime import (
     END,
     START,
-    Branch,
     CompiledGraph,
     CompileError,
     Condition,
+    Conditional,
     Decision,
     Definition,
     Edge,
@@ -46,57 +46,59 @@ class Mutant:
         return self.name
 
 
-def with_rules(branch: Branch, rules: list[Rule]) -> Definition:
+def with_rules(conditional: Conditional, rules: list[Rule]) -> Definition:
     # A route that no rule gives any more goes as well; else the checks, and not a scenario, would notice the mutant.
-    targets = {route: target for route, target in branch.targets.items() if route in {rule.route for rule in rules}}
-    changed = replace(branch, decision=Decision(rules), targets=targets)
-    return replace(GRAPH, branches=tuple(changed if each is branch else each for each in GRAPH.branches))
+    targets = {
+        route: target for route, target in conditional.targets.items() if route in {rule.route for rule in rules}
+    }
+    changed = replace(conditional, decision=Decision(rules), targets=targets)
+    return replace(GRAPH, conditionals=tuple(changed if each is conditional else each for each in GRAPH.conditionals))
 
 
-def with_rule(branch: Branch, rule: Rule, new: Rule) -> Definition:
-    assert isinstance(branch.decision, Decision)
-    return with_rules(branch, [new if each is rule else each for each in branch.decision.rules])
+def with_rule(conditional: Conditional, rule: Rule, new: Rule) -> Definition:
+    assert isinstance(conditional.decision, Decision)
+    return with_rules(conditional, [new if each is rule else each for each in conditional.decision.rules])
 
 
-def rows() -> Iterator[tuple[Branch, Rule]]:
-    for branch in GRAPH.branches:
-        assert isinstance(branch.decision, Decision)
-        for rule in branch.decision.rules:
-            yield branch, rule
+def rows() -> Iterator[tuple[Conditional, Rule]]:
+    for conditional in GRAPH.conditionals:
+        assert isinstance(conditional.decision, Decision)
+        for rule in conditional.decision.rules:
+            yield conditional, rule
 
 
 def dropped_rules() -> Iterator[Mutant]:
-    for branch, rule in rows():
-        assert isinstance(branch.decision, Decision)
-        rest = [each for each in branch.decision.rules if each is not rule]
-        yield Mutant(f"{branch.source}.{rule.name} dropped", with_rules(branch, rest))
+    for conditional, rule in rows():
+        assert isinstance(conditional.decision, Decision)
+        rest = [each for each in conditional.decision.rules if each is not rule]
+        yield Mutant(f"{conditional.source}.{rule.name} dropped", with_rules(conditional, rest))
 
 
 def rerouted_rules() -> Iterator[Mutant]:
-    for branch, rule in rows():
-        for route in branch.targets:
+    for conditional, rule in rows():
+        for route in conditional.targets:
             if route != rule.route:
                 new = replace(rule, route=route, name=rule.name)
-                yield Mutant(f"{branch.source}.{rule.name} leads to {route}", with_rule(branch, rule, new))
+                yield Mutant(f"{conditional.source}.{rule.name} leads to {route}", with_rule(conditional, rule, new))
 
 
 def renamed_reasons() -> Iterator[Mutant]:
-    for branch, rule in rows():
+    for conditional, rule in rows():
         new = replace(rule, reason="ANOTHER_REASON", name=rule.name)
-        yield Mutant(f"{branch.source}.{rule.name} has another reason", with_rule(branch, rule, new))
+        yield Mutant(f"{conditional.source}.{rule.name} has another reason", with_rule(conditional, rule, new))
 
 
 def changed_conditions() -> Iterator[Mutant]:
     """Each condition of each rule: gone (always true), always false, and the other way round."""
-    for branch, rule in rows():
+    for conditional, rule in rows():
         for condition in rule.when:
             rest = [each for each in rule.when if each is not condition]
-            where = f"{branch.source}.{rule.name}.{condition.name}"
-            yield Mutant(f"{where} dropped", with_rule(branch, rule, replace(rule, when=tuple(rest))))
+            where = f"{conditional.source}.{rule.name}.{condition.name}"
+            yield Mutant(f"{where} dropped", with_rule(conditional, rule, replace(rule, when=tuple(rest))))
             for how, test in (("never", lambda state: False), ("negated", negated(condition))):
                 other = Condition(condition.name, test, condition.reads)
                 new = tuple(other if each is condition else each for each in rule.when)
-                yield Mutant(f"{where} {how}", with_rule(branch, rule, replace(rule, when=new)))
+                yield Mutant(f"{where} {how}", with_rule(conditional, rule, replace(rule, when=new)))
 
 
 def negated(condition: Condition) -> Callable[[Any], bool]:

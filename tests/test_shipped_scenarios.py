@@ -72,7 +72,7 @@ def test_every_edge_is_taken() -> None:
 
 def test_every_route_is_taken() -> None:
     taken = {(event.node, event.choice.route) for result in RESULTS for event in result.run.events}
-    declared = {(branch.source, route) for branch in GRAPH.branches for route in branch.targets}
+    declared = {(conditional.source, route) for conditional in GRAPH.conditionals for route in conditional.targets}
     assert declared - taken == set()
     assert len(declared) == 14
 
@@ -80,10 +80,10 @@ def test_every_route_is_taken() -> None:
 def test_every_rule_decides() -> None:
     taken = {(event.node, event.choice.rule) for result in RESULTS for event in result.run.events}
     declared = {
-        (branch.source, rule.name)
-        for branch in GRAPH.branches
-        if isinstance(branch.decision, Decision)
-        for rule in branch.decision.rules
+        (conditional.source, rule.name)
+        for conditional in GRAPH.conditionals
+        if isinstance(conditional.decision, Decision)
+        for rule in conditional.decision.rules
     }
     assert declared - taken == set()
     assert len(declared) == 26

@@ -14,7 +14,18 @@ from diagnosis.runtime.decisions import (
     State,
     is_text,
 )
-from diagnosis.runtime.definition import END, FIXED, REPEAT, START, Action, Branch, Definition, Edge, EventLog, Node
+from diagnosis.runtime.definition import (
+    END,
+    FIXED,
+    REPEAT,
+    START,
+    Action,
+    Conditional,
+    Definition,
+    Edge,
+    EventLog,
+    Node,
+)
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import (
     ActionError,
@@ -58,12 +69,12 @@ __all__ = [
     "Action",
     "ActionError",
     "Append",
-    "Branch",
     "Choice",
     "CompileError",
     "CompiledGraph",
     "Condition",
     "ConditionError",
+    "Conditional",
     "Custom",
     "Decision",
     "Definition",

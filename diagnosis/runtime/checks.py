@@ -100,14 +100,14 @@ def _keys(definition: Definition) -> Iterator[Finding]:
             yield from unknown(where, dict.fromkeys(effect.reads + effect.writes))
         for label, reading in (("attempt", node.attempt), ("outcome", node.outcome)):
             yield from unknown(f"node {node.name!r}, {label}", reading.reads if reading else ())
-    for branch in definition.branches:
-        if isinstance(branch.decision, Decision):
-            for rule in branch.decision.rules:
+    for conditional in definition.conditionals:
+        if isinstance(conditional.decision, Decision):
+            for rule in conditional.decision.rules:
                 for condition in rule.when:
-                    where = f"node {branch.source!r}, rule {rule.name!r}, condition {condition.name!r}"
+                    where = f"node {conditional.source!r}, rule {rule.name!r}, condition {condition.name!r}"
                     yield from unknown(where, condition.reads)
         else:
-            yield from unknown(f"node {branch.source!r}, router", branch.decision.reads or ())
+            yield from unknown(f"node {conditional.source!r}, router", conditional.decision.reads or ())
     yield from unknown("input keys", definition.inputs or ())
     if definition.id_key is not None:
         yield from unknown("id key", [definition.id_key])
@@ -131,25 +131,25 @@ def _edges(definition: Definition) -> Iterator[Finding]:
     fixed = [f"{edge.source} -> {edge.target}" for edge in definition.edges]
     for pair in _twice(fixed):
         yield Finding("duplicate_edge", pair, "the same fixed edge was added more than once")
-    for source in _twice(branch.source for branch in definition.branches):
+    for source in _twice(conditional.source for conditional in definition.conditionals):
         yield Finding("duplicate_edge", source, "conditional edges were added more than once; use one decision")
     leaving = Counter(dict.fromkeys((edge.source, edge.target) for edge in definition.edges))
     for source, count in Counter(source for source, _ in leaving).items():
         if count > 1:
             targets = one_of(target for start, target in leaving if start == source)
             yield Finding("several_edges", source, f"has fixed edges to {targets}; one way out, or a decision")
-        if definition.branch(source) is not None:
+        if definition.conditional(source) is not None:
             yield Finding("several_edges", source, "has a fixed edge and conditional edges; keep one of them")
 
 
 def _decisions(definition: Definition) -> Iterator[Finding]:
-    for branch in definition.branches:
-        where, targets = branch.source, branch.targets
-        if branch.source == START:
+    for conditional in definition.conditionals:
+        where, targets = conditional.source, conditional.targets
+        if conditional.source == START:
             yield Finding("conditional_start", START, "START takes one fixed edge; decide in a first node")
-        if isinstance(branch.decision, RouterDecision):
+        if isinstance(conditional.decision, RouterDecision):
             continue
-        rules = branch.decision.rules
+        rules = conditional.decision.rules
         used = {rule.route for rule in rules}
         for rule in rules:
             if rule.route not in targets:

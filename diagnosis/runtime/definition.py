@@ -1,4 +1,4 @@
-"""What a graph is made of, as plain immutable data: nodes, edges, branches and keys."""
+"""What a graph is made of, as plain immutable data: nodes, edges and keys."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class Conditional:
     """The conditional edges of one source.
 
     Attributes:
@@ -119,7 +119,7 @@ class Definition:
         keys: state key -> strategy, in order.
         nodes: in order of declaration; a name may stand twice, which the checks report.
         edges: the fixed edges.
-        branches: the conditional ones.
+        conditionals: the conditional ones.
         inputs: input key -> type of its value; ``None`` means that any declared key may be given.
         id_key: the input key that identifies a run: made when absent, and the default thread id.
         event_log: where events go in state, if anywhere.
@@ -129,7 +129,7 @@ class Definition:
     keys: Mapping[str, Strategy]
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
-    branches: tuple[Branch, ...] = ()
+    conditionals: tuple[Conditional, ...] = ()
     inputs: Mapping[str, type] | None = None
     id_key: str | None = None
     event_log: EventLog | None = None
@@ -159,21 +159,21 @@ class Definition:
         """The node that START leads to, or ``None``."""
         return next((edge.target for edge in self.edges if edge.source == START), None)
 
-    def branch(self, source: str) -> Branch | None:
+    def conditional(self, source: str) -> Conditional | None:
         """Give the conditional edges of a node, or ``None`` where it has a fixed one.
 
         Args:
             source: a node's name.
         """
-        return next((branch for branch in self.branches if branch.source == source), None)
+        return next((conditional for conditional in self.conditionals if conditional.source == source), None)
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Go through every (source, target), fixed ones first; a pair may come twice."""
         for edge in self.edges:
             yield edge.source, edge.target
-        for branch in self.branches:
-            for target in branch.targets.values():
-                yield branch.source, target
+        for conditional in self.conditionals:
+            for target in conditional.targets.values():
+                yield conditional.source, target
 
     def writable(self, node: Node) -> tuple[str, ...]:
         """Give the keys that a node's action may write, the event key included.

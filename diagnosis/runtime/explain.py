@@ -137,20 +137,20 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
     """
     if source not in definition.names:
         raise DefinitionError(f"graph {definition.name!r} has no node {source!r}; nodes are {one_of(definition.names)}")
-    branch = definition.branch(source)
-    if branch is None:
+    conditional = definition.conditional(source)
+    if conditional is None:
         edge = next(edge for edge in definition.edges if edge.source == source)
         code = reason if isinstance(edge.reason, Repeat) else edge.reason
         return Explanation(source, (), None, None, code, edge.target)
-    if isinstance(branch.decision, RouterDecision):
+    if isinstance(conditional.decision, RouterDecision):
         try:
-            route = branch.decision.router(state)
-            target = branch.targets[route]
+            route = conditional.decision.router(state)
+            target = conditional.targets[route]
         except Exception as error:
             return Explanation(source, (), None, None, None, None, f"its router gave no route: {error!r}")
         return Explanation(source, (), None, route, route, target)
-    assert isinstance(branch.decision, Decision)
-    rows = evaluate(source, branch.decision.rules, branch.targets, state)
+    assert isinstance(conditional.decision, Decision)
+    rows = evaluate(source, conditional.decision.rules, conditional.targets, state)
     for row in rows:
         for truth, failure, condition in zip(row.truths, row.errors, row.rule.when, strict=True):
             if truth is None:

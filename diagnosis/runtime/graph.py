@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
 from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, State, is_text, keys_of
-from diagnosis.runtime.definition import FIXED, Action, Branch, Definition, Edge, EventLog, Node, Repeat
+from diagnosis.runtime.definition import FIXED, Action, Conditional, Definition, Edge, EventLog, Node, Repeat
 from diagnosis.runtime.errors import DefinitionError
 from diagnosis.runtime.strategies import Replace, Strategy
 
@@ -47,7 +47,7 @@ class StateGraph:
         self._id_key = id_key
         self._nodes: list[Node] = []
         self._edges: list[Edge] = []
-        self._branches: list[Branch] = []
+        self._conditionals: list[Conditional] = []
         self._log: EventLog | None = None
 
     def add_node(
@@ -136,7 +136,7 @@ class StateGraph:
                     f"conditional edges of {source!r}: route keys and targets are texts, found {route!r}: {target!r}"
                 )
         made = decision if isinstance(decision, Decision) else _routing(decision, reads)
-        self._branches.append(Branch(source, made, dict(targets)))
+        self._conditionals.append(Conditional(source, made, dict(targets)))
         return self
 
     def log_events(
@@ -166,7 +166,7 @@ class StateGraph:
             dict(self._keys),
             tuple(self._nodes),
             tuple(self._edges),
-            tuple(self._branches),
+            tuple(self._conditionals),
             self._inputs,
             self._id_key,
             self._log,

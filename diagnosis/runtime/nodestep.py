@@ -152,18 +152,20 @@ class NodeStep:
         self._router: Callable[[State], str] | None = None
         self._ways: dict[str, _Way] = {}
         self._targets: Mapping[str, str] = {}
-        branch = definition.branch(node.name)
-        if branch is None:
+        conditional = definition.conditional(node.name)
+        if conditional is None:
             edge = next(edge for edge in definition.edges if edge.source == node.name)
             self._targets = {"": edge.target}
             if not isinstance(edge.reason, Repeat):
                 self._way = self._leading(edge.target, None, None, edge.reason)
-        elif isinstance(branch.decision, RouterDecision):
-            self._router = branch.decision.router
-            self._ways = {route: self._leading(target, route, None, route) for route, target in branch.targets.items()}
+        elif isinstance(conditional.decision, RouterDecision):
+            self._router = conditional.decision.router
+            self._ways = {
+                route: self._leading(target, route, None, route) for route, target in conditional.targets.items()
+            }
         else:
-            for rule in branch.decision.rules:
-                way = self._leading(branch.targets[rule.route], rule.route, rule.name, rule.reason)
+            for rule in conditional.decision.rules:
+                way = self._leading(conditional.targets[rule.route], rule.route, rule.name, rule.reason)
                 self._rules.append((tuple(condition.test for condition in rule.when), way, rule))
 
     def _leading(self, target: str, route: str | None, rule: str | None, reason: str) -> _Way:

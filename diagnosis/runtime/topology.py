@@ -87,12 +87,14 @@ def topology_of(definition: Definition) -> Topology:
             if edge.source == source:
                 own = () if source == START or isinstance(edge.reason, Repeat) else (edge.reason,)
                 edges.append(TopologyEdge(source, edge.target, "fixed", None, own))
-        branch = definition.branch(source)
-        if branch is None:
+        conditional = definition.conditional(source)
+        if conditional is None:
             continue
-        for route, target in branch.targets.items():
+        for route, target in conditional.targets.items():
             reasons: tuple[str, ...] = (route,)
-            if isinstance(branch.decision, Decision):
-                reasons = tuple(dict.fromkeys(rule.reason for rule in branch.decision.rules if rule.route == route))
+            if isinstance(conditional.decision, Decision):
+                reasons = tuple(
+                    dict.fromkeys(rule.reason for rule in conditional.decision.rules if rule.route == route)
+                )
             edges.append(TopologyEdge(source, target, "conditional", route, reasons))
     return Topology(definition.name, tuple(nodes), tuple(edges))

@@ -9,8 +9,8 @@ from typing import Any, Final
 from diagnosis.runtime import (
     REPEAT,
     START,
-    Branch,
     Choice,
+    Conditional,
     Decision,
     Definition,
     Executed,
@@ -43,19 +43,19 @@ def declared_items(model: Model) -> dict[str, list[str]]:
     reasons: dict[str, None] = {}
     items["edge"] = [_edge(START, definition.entry or "")]
     for source in definition.names:
-        branch = definition.branch(source)
-        if branch is None:
+        conditional = definition.conditional(source)
+        if conditional is None:
             edge = next(edge for edge in definition.edges if edge.source == source)
             items["edge"].append(_edge(source, edge.target))
             if edge.reason is not REPEAT:
                 reasons[str(edge.reason)] = None
             continue
-        items["route"] += [f"{source}.{route}" for route in branch.targets]
-        items["edge"] += dict.fromkeys(_edge(source, target) for target in branch.targets.values())
-        if isinstance(branch.decision, RouterDecision):
-            reasons.update(dict.fromkeys(branch.targets))
+        items["route"] += [f"{source}.{route}" for route in conditional.targets]
+        items["edge"] += dict.fromkeys(_edge(source, target) for target in conditional.targets.values())
+        if isinstance(conditional.decision, RouterDecision):
+            reasons.update(dict.fromkeys(conditional.targets))
             continue
-        for rule in branch.decision.rules:
+        for rule in conditional.decision.rules:
             reasons[rule.reason] = None
             items["rule"].append(f"{source}.{rule.name}")
             for condition in rule.when:
@@ -132,10 +132,10 @@ class _Tally:
 
     def close(self) -> None:
         """Turn the vectors into MC/DC items."""
-        for branch in self.definition.branches:
-            for rule in branch.decision.rules if isinstance(branch.decision, Decision) else ():
-                for place in _independent(self.vectors.get((branch.source, rule.name), set())):
-                    self.hits["mcdc", f"{branch.source}.{rule.name}.{rule.when[place].name}"] = 1
+        for conditional in self.definition.conditionals:
+            for rule in conditional.decision.rules if isinstance(conditional.decision, Decision) else ():
+                for place in _independent(self.vectors.get((conditional.source, rule.name), set())):
+                    self.hits["mcdc", f"{conditional.source}.{rule.name}.{rule.when[place].name}"] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +332,9 @@ def truths_at(model: Model, executed: Executed) -> tuple[RuleTruth, ...]:
         executed: one node execution.
     """
     definition = model.graph.definition
-    branch: Branch | None = definition.branch(executed.event.node)
-    if branch is None or isinstance(branch.decision, RouterDecision):
+    conditional: Conditional | None = definition.conditional(executed.event.node)
+    if conditional is None or isinstance(conditional.decision, RouterDecision):
         return ()
-    return evaluate(branch.source, branch.decision.rules, branch.targets, decided_on(executed, definition))
+    return evaluate(
+        conditional.source, conditional.decision.rules, conditional.targets, decided_on(executed, definition)
+    )

@@ -191,16 +191,16 @@ def _walk(
 
 def _decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> set[str]:
     """Give the keys that a decision really read: conditions after the first false one are not evaluated."""
-    branch = definition.branch(node)
-    if branch is None:
+    conditional = definition.conditional(node)
+    if conditional is None:
         return set()
-    if isinstance(branch.decision, RouterDecision):
+    if isinstance(conditional.decision, RouterDecision):
         recorder = Recorder(state)
-        branch.decision.router(recorder)
+        conditional.decision.router(recorder)
         return recorder.reads
     reads: set[str] = set()
-    assert isinstance(branch.decision, Decision)
-    for row in evaluate(node, branch.decision.rules, branch.targets, state):
+    assert isinstance(conditional.decision, Decision)
+    for row in evaluate(node, conditional.decision.rules, conditional.targets, state):
         for condition, truth in zip(row.rule.when, row.truths, strict=True):
             reads.update(condition.reads)
             if not truth:

@@ -179,10 +179,10 @@ def rules_of(model: Model) -> Iterator[tuple[str, str]]:
     Args:
         model: the graph under test.
     """
-    for branch in model.graph.definition.branches:
-        if isinstance(branch.decision, Decision):
-            for rule in branch.decision.rules:
-                yield branch.source, rule.name
+    for conditional in model.graph.definition.conditionals:
+        if isinstance(conditional.decision, Decision):
+            for rule in conditional.decision.rules:
+                yield conditional.source, rule.name
 
 
 def routes_of(model: Model) -> Iterator[tuple[str, str]]:
@@ -191,7 +191,7 @@ def routes_of(model: Model) -> Iterator[tuple[str, str]]:
     Args:
         model: the graph under test.
     """
-    for branch in model.graph.definition.branches:
-        if isinstance(branch.decision, RouterDecision):
-            for route in branch.targets:
-                yield branch.source, route
+    for conditional in model.graph.definition.conditionals:
+        if isinstance(conditional.decision, RouterDecision):
+            for route in conditional.targets:
+                yield conditional.source, route

@@ -39,10 +39,10 @@ def declared_reads(definition: Definition) -> tuple[str, ...]:
             reads.update(effect.reads)
         for reading in (node.attempt, node.outcome):
             reads.update(reading.reads if reading else ())
-    for branch in definition.branches:
-        if branch.decision.reads is None:
+    for conditional in definition.conditionals:
+        if conditional.decision.reads is None:
             aside = definition.event_log.key if definition.event_log else None
             reads.update(key for key in definition.keys if key != aside)
         else:
-            reads.update(branch.decision.reads)
+            reads.update(conditional.decision.reads)
     return tuple(key for key in definition.keys if key in reads)

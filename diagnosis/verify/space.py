@@ -94,7 +94,7 @@ class StateSpace:
         self._reasoned = {END} | {edge.source for edge in self._definition.edges if edge.reason is REPEAT}
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
-        self._branches = {branch.source: branch for branch in self._definition.branches}
+        self._conditionals = {conditional.source: conditional for conditional in self._definition.conditionals}
         names = {*declared_reads(self._definition), *extra}
         while True:
             self.projection = tuple(key for key in self._definition.keys if key in names)
@@ -213,20 +213,24 @@ class StateSpace:
 
     def _unseen_reads(self, node: str, state: Mapping[str, Any]) -> set[str]:
         """Give what a plain router that declares nothing reads: it may read the events too."""
-        branch = self._branches.get(node)
-        if branch is None or not isinstance(branch.decision, RouterDecision) or branch.decision.reads is not None:
+        conditional = self._conditionals.get(node)
+        if (
+            conditional is None
+            or not isinstance(conditional.decision, RouterDecision)
+            or conditional.decision.reads is not None
+        ):
             return set()
         recorder = Recorder(state)
-        branch.decision.router(recorder)
+        conditional.decision.router(recorder)
         return recorder.reads
 
     def _evaluated(self, node: str, state: Mapping[str, Any]) -> tuple[RuleTruth, ...]:
-        branch = self._branches.get(node)
-        if branch is None or isinstance(branch.decision, RouterDecision):
+        conditional = self._conditionals.get(node)
+        if conditional is None or isinstance(conditional.decision, RouterDecision):
             return ()
-        key = self._looked_at(node, branch.decision.reads, state)
+        key = self._looked_at(node, conditional.decision.reads, state)
         if key not in self._truths:
-            self._truths[key] = evaluate(node, branch.decision.rules, branch.targets, state)
+            self._truths[key] = evaluate(node, conditional.decision.rules, conditional.targets, state)
         return self._truths[key]
 
     def _looked_at(self, node: str, reads: Iterable[str], state: Mapping[str, Any]) -> Any:
@@ -234,11 +238,11 @@ class StateSpace:
 
     def _look_again(self, node: str, state: Mapping[str, Any], choice: Choice, truths: tuple[RuleTruth, ...]) -> None:
         """Refuse a decision that differs between two looks at what it may read."""
-        branch = self._branches.get(node)
-        if branch is None:
+        conditional = self._conditionals.get(node)
+        if conditional is None:
             return
-        if isinstance(branch.decision, RouterDecision):
-            reads = self.projection if branch.decision.reads is None else branch.decision.reads
+        if isinstance(conditional.decision, RouterDecision):
+            reads = self.projection if conditional.decision.reads is None else conditional.decision.reads
             expected = self._routes.setdefault(self._looked_at(node, reads, state), choice.route)
             same = choice.route == expected
         else:

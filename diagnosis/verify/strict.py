@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from diagnosis.runtime import (
-    Branch,
     Condition,
+    Conditional,
     Decision,
     Definition,
     Effect,
@@ -33,8 +33,8 @@ def strict_step(definition: Definition) -> Step:
         reads fails where it reads any other key.
     """
     nodes = tuple(_node(node) for node in definition.nodes)
-    branches = tuple(_branch(branch) for branch in definition.branches)
-    return Step(dataclasses.replace(definition, nodes=nodes, branches=branches))
+    conditionals = tuple(_conditional(conditional) for conditional in definition.conditionals)
+    return Step(dataclasses.replace(definition, nodes=nodes, conditionals=conditionals))
 
 
 def _shown(function: Callable[[State], Any], reads: tuple[str, ...], who: str) -> Callable[[State], Any]:
@@ -63,14 +63,16 @@ def _node(node: Node) -> Node:
     )
 
 
-def _branch(branch: Branch) -> Branch:
-    decision = branch.decision
+def _conditional(conditional: Conditional) -> Conditional:
+    decision = conditional.decision
     if isinstance(decision, RouterDecision):
         if decision.reads is None:
-            return branch
-        router = _shown(decision.router, decision.reads, f"the router of {branch.source}")
-        return dataclasses.replace(branch, decision=RouterDecision(router, decision.reads))
-    return dataclasses.replace(branch, decision=Decision(_rule(branch.source, rule) for rule in decision.rules))
+            return conditional
+        router = _shown(decision.router, decision.reads, f"the router of {conditional.source}")
+        return dataclasses.replace(conditional, decision=RouterDecision(router, decision.reads))
+    return dataclasses.replace(
+        conditional, decision=Decision(_rule(conditional.source, rule) for rule in decision.rules)
+    )
 
 
 def _rule(source: str, rule: Rule) -> Rule:

@@ -192,13 +192,13 @@ def coverage_overlay(coverage: Coverage) -> Overlay:
 
 def _reason_notes(coverage: Coverage, edge: TopologyEdge) -> dict[str, str]:
     """Tell how often each reason of a route was given; a plain router has one reason a route, with nothing to add."""
-    branch = coverage.model.graph.definition.branch(edge.source)
-    if branch is None or not isinstance(branch.decision, Decision):
+    conditional = coverage.model.graph.definition.conditional(edge.source)
+    if conditional is None or not isinstance(conditional.decision, Decision):
         return {}
     items = {item.name: item for item in coverage.of("rule")}
     notes = {}
     for reason in edge.reasons:
-        rules = [rule for rule in branch.decision.rules if (rule.route, rule.reason) == (edge.route, reason)]
+        rules = [rule for rule in conditional.decision.rules if (rule.route, rule.reason) == (edge.route, reason)]
         own = [items[f"{edge.source}.{rule.name}"] for rule in rules]
         feasible = any(item.feasible for item in own)
         notes[reason] = f" {sum(item.hits for item in own)}{TIMES}" if feasible else " infeasible"

@@ -296,17 +296,17 @@ def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
 def _rule_rows(graph: CompiledGraph) -> Iterator[tuple[Any, ...]]:
     definition = graph.definition
     for source in (START, *definition.names):
-        branch = definition.branch(source)
-        if branch is None:
+        conditional = definition.conditional(source)
+        if conditional is None:
             edge = next(edge for edge in definition.edges if edge.source == source)
             reason = REPEAT.value if edge.reason is REPEAT else edge.reason
             yield source, 1, "always", None, edge.target, None if source == START else reason
-        elif isinstance(branch.decision, RouterDecision):
-            router = branch.decision.router
+        elif isinstance(conditional.decision, RouterDecision):
+            router = conditional.decision.router
             name = getattr(router, "__name__", type(router).__name__)
-            for order, (route, target) in enumerate(branch.targets.items(), start=1):
+            for order, (route, target) in enumerate(conditional.targets.items(), start=1):
                 yield source, order, f"{name}() gives {route}", route, target, route
         else:
-            for order, rule in enumerate(branch.decision.rules, start=1):
+            for order, rule in enumerate(conditional.decision.rules, start=1):
                 conditions = " and ".join(condition.name for condition in rule.when) or "anything else"
-                yield source, order, conditions, rule.route, branch.targets[rule.route], rule.reason
+                yield source, order, conditions, rule.route, conditional.targets[rule.route], rule.reason

@@ -32,15 +32,17 @@ GRAPH = MODEL.graph.definition
 
 def with_rules(source: str, change: Callable[[tuple[Rule, ...]], list[Rule]], **targets: str) -> Definition:
     """The graph with other rules at one node, and other targets for some of its route keys."""
-    branches = []
-    for branch in GRAPH.branches:
-        if branch.source == source:
-            assert isinstance(branch.decision, Decision)
-            branch = replace(
-                branch, decision=Decision(change(branch.decision.rules)), targets={**branch.targets, **targets}
+    conditionals = []
+    for conditional in GRAPH.conditionals:
+        if conditional.source == source:
+            assert isinstance(conditional.decision, Decision)
+            conditional = replace(
+                conditional,
+                decision=Decision(change(conditional.decision.rules)),
+                targets={**conditional.targets, **targets},
             )
-        branches.append(branch)
-    return replace(GRAPH, branches=tuple(branches))
+        conditionals.append(conditional)
+    return replace(GRAPH, conditionals=tuple(conditionals))
 
 
 def with_rule(source: str, name: str, **changes: Any) -> Definition:
@@ -215,10 +217,10 @@ def test_a_property_turns_false_under_its_fault(name: str, definition: Definitio
 @pytest.mark.parametrize(
     ("source", "rule"),
     [
-        (branch.source, rule.name)
-        for branch in GRAPH.branches
-        if isinstance(branch.decision, Decision)
-        for rule in branch.decision.rules
+        (conditional.source, rule.name)
+        for conditional in GRAPH.conditionals
+        if isinstance(conditional.decision, Decision)
+        for rule in conditional.decision.rules
     ],
 )
 def test_a_rule_that_no_run_takes_is_told(source: str, rule: str) -> None:

@@ -131,7 +131,7 @@ def test_no_guard_raises_and_each_decides_as_the_oracle_does(state: dict[str, An
         target, reason = getattr(oracle, f"_decide_{node}")()
         route, found = way(node, state)
         assert found == reason
-        assert MODEL.graph.definition.branch(node).targets[route] == target  # type: ignore[union-attr]
+        assert MODEL.graph.definition.conditional(node).targets[route] == target  # type: ignore[union-attr]
 
 
 @RELAXED

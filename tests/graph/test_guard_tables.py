@@ -187,7 +187,7 @@ def test_route_keys_lead_where_the_contract_says() -> None:
         },
         "composer": {"end": "__END__", "retry_composer": "composer", "fallback": "fallback"},
     }
-    assert {branch.source: dict(branch.targets) for branch in GRAPH.branches} == TARGETS
+    assert {conditional.source: dict(conditional.targets) for conditional in GRAPH.conditionals} == TARGETS
     assert len({route for targets in TARGETS.values() for route in targets}) == 10
 
 
@@ -259,4 +259,4 @@ def test_the_builder_makes_the_graph_that_ships() -> None:
     assert build_graph(actions).fingerprint == diagnosis_model().graph.fingerprint
     assert state_graph(actions).compile(recursion_limit=5).fingerprint == diagnosis_model().graph.fingerprint
     assert build_graph(actions, recursion_limit=7).recursion_limit == 7
-    assert all(isinstance(branch.decision, Decision) for branch in GRAPH.branches)
+    assert all(isinstance(conditional.decision, Decision) for conditional in GRAPH.conditionals)

@@ -311,16 +311,16 @@ def refusing(name: str) -> CompiledGraph:
     def raises(state: Mapping[str, Any]) -> bool:
         raise BrokenError(name)
 
-    branches = []
-    for branch in graph.definition.branches:
-        if branch.source == "planner":
-            assert isinstance(branch.decision, Decision)
-            first, second, *rest = branch.decision.rules
+    conditionals = []
+    for conditional in graph.definition.conditionals:
+        if conditional.source == "planner":
+            assert isinstance(conditional.decision, Decision)
+            first, second, *rest = conditional.decision.rules
             later = Condition("later", lambda state: state["planner_retry_count"] == 1, "planner_retry_count")
             bad = Rule("executor", "BAD", (later, Condition("bad", raises, "planner_status")))
-            branch = replace(branch, decision=Decision([bad, first, second, *rest]))
-        branches.append(branch)
-    return CompiledGraph(replace(graph.definition, branches=tuple(branches)), recursion_limit=32)
+            conditional = replace(conditional, decision=Decision([bad, first, second, *rest]))
+        conditionals.append(conditional)
+    return CompiledGraph(replace(graph.definition, conditionals=tuple(conditionals)), recursion_limit=32)
 
 
 SECOND: dict[str, tuple[Any, type[RunError]]] = {
