@@ -28,6 +28,9 @@ from .runtime import (
     FIXED as FIXED,
 )
 from .runtime import (
+    Fork as Fork,
+)
+from .runtime import (
     REPEAT as REPEAT,
 )
 from .runtime import (
@@ -41,6 +44,9 @@ from .runtime import (
 )
 from .runtime import (
     CompiledGraph as CompiledGraph,
+)
+from .runtime import (
+    Command as Command,
 )
 from .runtime import (
     CompileError as CompileError,
@@ -88,6 +94,9 @@ from .runtime import (
     InputError as InputError,
 )
 from .runtime import (
+    JoinError as JoinError,
+)
+from .runtime import (
     LimitError as LimitError,
 )
 from .runtime import (
@@ -112,13 +121,22 @@ from .runtime import (
     Reading as Reading,
 )
 from .runtime import (
+    Remove as Remove,
+)
+from .runtime import (
     Replace as Replace,
+)
+from .runtime import (
+    ReplaceAll as ReplaceAll,
 )
 from .runtime import (
     ReportError as ReportError,
 )
 from .runtime import (
     Rule as Rule,
+)
+from .runtime import (
+    Send as Send,
 )
 from .runtime import (
     Run as Run,
@@ -300,6 +318,7 @@ __version__: str
 __all__ = [
     "END",
     "FIXED",
+    "Fork",
     "REPEAT",
     "START",
     "ActionError",
@@ -307,6 +326,7 @@ __all__ = [
     "Append",
     "CompileError",
     "CompiledGraph",
+    "Command",
     "Condition",
     "ConditionError",
     "Coverage",
@@ -327,6 +347,7 @@ __all__ = [
     "Finding",
     "FrozenError",
     "InputError",
+    "JoinError",
     "Lasso",
     "LimitError",
     "Merge",
@@ -341,9 +362,12 @@ __all__ = [
     "ReadError",
     "Reading",
     "RenderError",
+    "Remove",
     "Replace",
+    "ReplaceAll",
     "ReportError",
     "Rule",
+    "Send",
     "Run",
     "RunConfig",
     "RunError",

@@ -1,5 +1,6 @@
 """The state-graph engine: keys, decisions, the pure step, runs, and what can be claimed of them."""
 
+from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
 from diagnosis.runtime.decisions import (
     Choice,
@@ -17,6 +18,7 @@ from diagnosis.runtime.decisions import (
 from diagnosis.runtime.definition import (
     END,
     FIXED,
+    GOTO,
     REPEAT,
     START,
     Action,
@@ -24,7 +26,9 @@ from diagnosis.runtime.definition import (
     Definition,
     Edge,
     EventLog,
+    Fork,
     Node,
+    Wait,
 )
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import (
@@ -37,6 +41,7 @@ from diagnosis.runtime.errors import (
     Finding,
     FrozenError,
     InputError,
+    JoinError,
     LimitError,
     MergeError,
     OwnershipError,
@@ -50,13 +55,17 @@ from diagnosis.runtime.errors import (
     told,
 )
 from diagnosis.runtime.explain import Explanation, RuleTruth, Truth, evaluate
+from diagnosis.runtime.fanouts import FanOut, FanOuts
 from diagnosis.runtime.frozen import FrozenDict, FrozenList, History, freeze, register_immutable, thaw
 from diagnosis.runtime.graph import StateGraph
 from diagnosis.runtime.loops import loops
+from diagnosis.runtime.markers import Remove, ReplaceAll
 from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
+from diagnosis.runtime.nodestep import Report
+from diagnosis.runtime.position import Child, Forked, Place, Position, bracketed, forks, movable, positions
 from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop, decided_on
-from diagnosis.runtime.step import Position, Report, Step
+from diagnosis.runtime.step import Entered, Step
 from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
 from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyNode
 
@@ -64,12 +73,15 @@ __all__ = [
     "DEFAULT_LIMIT",
     "END",
     "FIXED",
+    "GOTO",
     "REPEAT",
     "START",
     "Action",
     "ActionError",
     "Append",
+    "Child",
     "Choice",
+    "Command",
     "CompileError",
     "CompiledGraph",
     "Condition",
@@ -83,16 +95,22 @@ __all__ = [
     "Edge",
     "Effect",
     "EffectError",
+    "Entered",
     "Event",
     "EventLog",
     "Executed",
     "Explanation",
+    "FanOut",
+    "FanOuts",
     "Finding",
+    "Fork",
+    "Forked",
     "FrozenDict",
     "FrozenError",
     "FrozenList",
     "History",
     "InputError",
+    "JoinError",
     "LimitError",
     "Merge",
     "MergeError",
@@ -101,12 +119,15 @@ __all__ = [
     "Node",
     "OutcomeNames",
     "OwnershipError",
+    "Place",
     "Position",
     "Property",
     "ReadError",
     "ReadView",
     "Reading",
+    "Remove",
     "Replace",
+    "ReplaceAll",
     "Report",
     "ReportError",
     "RouterDecision",
@@ -115,6 +136,7 @@ __all__ = [
     "Run",
     "RunConfig",
     "RunError",
+    "Send",
     "ShortFormError",
     "ShortForms",
     "Shown",
@@ -131,18 +153,24 @@ __all__ = [
     "UnmappedRouteError",
     "Update",
     "ValueRefusedError",
+    "Wait",
     "always",
     "bound",
+    "bracketed",
     "decided_on",
     "ends",
     "evaluate",
+    "forks",
     "freeze",
     "is_text",
     "loops",
+    "movable",
     "one_of",
+    "positions",
     "register_immutable",
     "resolve",
     "sometimes",
     "thaw",
     "told",
+    "ways_of",
 ]

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from diagnosis.runtime.decisions import Decision, RouterDecision
-from diagnosis.runtime.definition import END, START, Definition
+from diagnosis.runtime.definition import END, GOTO, START, Definition, Repeat
 from diagnosis.runtime.errors import Finding, one_of
+from diagnosis.runtime.fanouts import FanOuts
 from diagnosis.runtime.loops import loops
 from diagnosis.runtime.strategies import Append, Strategy
 
@@ -31,6 +32,7 @@ def findings(definition: Definition) -> list[Finding]:
         *_edges(definition),
         *_decisions(definition),
         *_reach(definition),
+        *FanOuts(definition).findings(),
     ]
 
 
@@ -133,13 +135,19 @@ def _edges(definition: Definition) -> Iterator[Finding]:
         yield Finding("duplicate_edge", pair, "the same fixed edge was added more than once")
     for source in _twice(conditional.source for conditional in definition.conditionals):
         yield Finding("duplicate_edge", source, "conditional edges were added more than once; use one decision")
-    leaving = Counter(dict.fromkeys((edge.source, edge.target) for edge in definition.edges))
-    for source, count in Counter(source for source, _ in leaving).items():
-        if count > 1:
-            targets = one_of(target for start, target in leaving if start == source)
-            yield Finding("several_edges", source, f"has fixed edges to {targets}; one way out, or a decision")
-        if definition.conditional(source) is not None:
-            yield Finding("several_edges", source, "has a fixed edge and conditional edges; keep one of them")
+    for conditional in definition.conditionals:
+        if definition.edges_from(conditional.source):
+            yield Finding(
+                "several_edges", conditional.source, "has a fixed edge and conditional edges; keep one of them"
+            )
+    for source in names:
+        edges = definition.edges_from(source)
+        if len(edges) > 1 and any(isinstance(edge.reason, Repeat) for edge in edges):
+            yield Finding("repeating_fork", source, "an edge of a fan-out has a reason of its own, it repeats none")
+    for node in definition.nodes:
+        for target in node.goto.values():
+            if target == START:
+                yield Finding("unknown_node", f"{node.name} -> {target}", "a Command cannot go to START")
 
 
 def _decisions(definition: Definition) -> Iterator[Finding]:
@@ -150,15 +158,18 @@ def _decisions(definition: Definition) -> Iterator[Finding]:
         if isinstance(conditional.decision, RouterDecision):
             continue
         rules = conditional.decision.rules
-        used = {rule.route for rule in rules}
+        used = {route for rule in rules for route in rule.routes}
         for rule in rules:
-            if rule.route not in targets:
-                missing = "END must be in the mapping; " if rule.route == END else ""
-                yield Finding(
-                    "unmapped_route",
-                    f"{where}, rule {rule.name!r}",
-                    f"routes to {rule.route!r}; {missing}the mapping holds {one_of(targets)}",
-                )
+            for route in rule.routes:
+                if route not in targets:
+                    missing = "END must be in the mapping; " if route == END else ""
+                    yield Finding(
+                        "unmapped_route",
+                        f"{where}, rule {rule.name!r}",
+                        f"routes to {route!r}; {missing}the mapping holds {one_of(targets)}",
+                    )
+            if rule.name == GOTO and definition.node_has_goto(where):
+                yield Finding("reserved_name", f"{where}, rule {GOTO!r}", "Commands of the node go by that name")
         for key in targets:
             if key not in used:
                 yield Finding("unused_route", where, f"the mapping holds {key!r}, which no rule gives; remove it")

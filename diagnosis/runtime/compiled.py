@@ -12,7 +12,7 @@ from diagnosis.runtime.definition import Action, Definition
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import CompileError, DefinitionError, one_of
 from diagnosis.runtime.explain import Explanation, explain
-from diagnosis.runtime.record import Call, Record, checked_limit, handed
+from diagnosis.runtime.record import Call, Record, Winners, checked_limit, handed
 from diagnosis.runtime.run import Executed, Run, RunConfig
 from diagnosis.runtime.step import Step
 from diagnosis.runtime.topology import Topology, topology_of
@@ -56,6 +56,11 @@ class CompiledGraph(Shown):
     def name(self) -> str:
         """The graph's name."""
         return self.definition.name
+
+    @property
+    def joins(self) -> dict[str, str]:
+        """Where branches meet: the node that opens them -> the node that runs when they have ended."""
+        return self.step.fan_outs.joins
 
     @property
     def topology(self) -> Topology:
@@ -112,6 +117,7 @@ class CompiledGraph(Shown):
         config: RunConfig | None = None,
         recursion_limit: int | None = None,
         check: bool = True,
+        winners: Winners | None = None,
     ) -> Run:
         """Run to the end and wait for it; works with async actions too, also inside a running event loop.
 
@@ -120,12 +126,14 @@ class CompiledGraph(Shown):
             config: thread id and metadata.
             recursion_limit: node executions, in place of the graph's own limit.
             check: whether an error is raised; if not, the Run that holds it is returned.
+            winners: the name of an ``any_of`` fork -> the branches that are to win it, one each time it opens; only
+                these are executed. It is a matter of timing where absent.
 
         Raises:
             InputError: the input holds what the graph does not take.
             RunError: the run stopped with an error, whose ``run`` is the Run so far.
         """
-        record = Record(self, input, config, recursion_limit)
+        record = Record(self, input, config, recursion_limit, winners)
         drive = record.drive(handed)
         try:
             pending = drive.send(None)
@@ -144,9 +152,10 @@ class CompiledGraph(Shown):
         config: RunConfig | None = None,
         recursion_limit: int | None = None,
         check: bool = True,
+        winners: Winners | None = None,
     ) -> Run:
         """Run to the end in the running event loop; arguments and errors are those of :meth:`run`."""
-        record = Record(self, input, config, recursion_limit)
+        record = Record(self, input, config, recursion_limit, winners)
         await record.drive()
         return record.result(check)
 

@@ -12,8 +12,8 @@ from diagnosis.runtime.errors import DefinitionError, ReadError
 State = Mapping[str, Any]
 """A read-only state: key -> frozen value."""
 
-Router = Callable[[State], str]
-"""A plain function that gives the route key."""
+Router = Callable[[State], Any]
+"""A plain function that gives the route key; or a list of route keys and Sends, or a Command."""
 
 
 def keys_of(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -91,27 +91,35 @@ class Rule:
     """One row of a decision: where the graph goes, and why, when all its conditions hold.
 
     Attributes:
-        route: the route key.
+        route: the route key; several open a branch each.
         reason: the reason code.
         when: the conditions, tested in order up to the first that is false; none means always.
         name: how coverage names the rule; the reason code where not given.
     """
 
-    route: str
+    route: str | tuple[str, ...]
     reason: str
     when: tuple[Condition, ...] = ()
     name: str = ""
 
     def __post_init__(self) -> None:
-        for label, value in (("route", self.route), ("reason", self.reason)):
-            if not is_text(value):
-                raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {value!r}")
+        if not isinstance(self.route, str) and isinstance(self.route, Iterable):
+            object.__setattr__(self, "route", tuple(self.route))
+        for label, values in (("route", self.routes), ("reason", (self.reason,))):
+            if not values or not all(map(is_text, values)):
+                found = values[0] if len(values) == 1 else values
+                raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {found!r}")
         given: Any = self.when
         conditions = tuple(given) if isinstance(given, Iterable) else (given,)
         if not _all_are(Condition, conditions):
             raise DefinitionError(f"rule {self.name or self.reason!r}: 'when' takes Condition objects")
         object.__setattr__(self, "when", conditions)
         object.__setattr__(self, "name", self.name or self.reason)
+
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """The route keys; one, unless the rule opens branches."""
+        return self.route if isinstance(self.route, tuple) else (self.route,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +248,29 @@ class Event:
         outcome: what it reported, in one word.
         attempt: which attempt it was, from 1.
         choice: the decision that followed: route key, rule, reason code and target.
+        others: the further choices of a decision that opened several branches.
+        branch: the branch it was executed in, such as ``worker[1]``; empty outside branches.
+        after: the places in the run of the events that led to it: one, but at a join the last of every branch. Filled
+            in once a run is over that had branches; ``None`` means the event before it.
     """
 
     node: str
     outcome: str
     attempt: int
     choice: Choice = field(repr=False)
+    others: tuple[Choice, ...] = field(default=(), repr=False)
+    branch: str = ""
+    after: tuple[int, ...] | None = field(default=None, repr=False)
 
     @property
     def reason(self) -> str:
         """The reason code of the decision that followed."""
         return self.choice.reason
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Every choice of the decision that followed: one, unless it opened branches."""
+        return (self.choice, *self.others)
 
 
 class ReadView(Mapping[str, Any]):

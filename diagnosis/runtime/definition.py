@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision
+from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, is_count, is_text, keys_of
+from diagnosis.runtime.errors import DefinitionError
 from diagnosis.runtime.strategies import Replace, Strategy
 
 START: Final = "__START__"
@@ -32,6 +33,44 @@ class Repeat(enum.Enum):
 REPEAT: Final = Repeat.REASON
 
 
+Wait = Literal["all_of", "any_of"]
+"""What a join waits for: every branch, or the first one that does not fail."""
+
+GOTO: Final = "goto"
+"""The name of the rule that a Command of a node follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """How a fan-out runs: where its branches meet again, and what the join waits for.
+
+    Attributes:
+        join: the node that runs once, when the branches have ended; the nearest node that every way from every target
+            to END passes, where absent.
+        wait: ``all_of`` or ``any_of``; see :data:`Wait`.
+        max_concurrency: how many branches may be under way at once; all of them where absent.
+        routes: the route keys that may be chosen together; where absent, all that do not lead to END.
+
+    Raises:
+        DefinitionError: an option has a value that it cannot have.
+    """
+
+    join: str | None = None
+    wait: Wait = "all_of"
+    max_concurrency: int | None = None
+    routes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.join is not None and not is_text(self.join):
+            raise DefinitionError(f"a fork's join is the name of a node, found {self.join!r}")
+        if self.wait not in ("all_of", "any_of"):
+            raise DefinitionError(f"a fork waits for 'all_of' or 'any_of' its branches, found {self.wait!r}")
+        if self.max_concurrency is not None and not is_count(self.max_concurrency):
+            raise DefinitionError(f"max_concurrency is a number of branches from 1, found {self.max_concurrency!r}")
+        if self.routes is not None:
+            object.__setattr__(self, "routes", keys_of(self.routes))
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node and what surrounds its action.
@@ -46,6 +85,8 @@ class Node:
         exit: updates after it, in order.
         attempt: gives the attempt number; 1 where absent.
         outcome: gives the outcome in one word; ``COMPLETED`` where absent.
+        goto: route key -> node or END, for the Commands that the action may return.
+        fork: how several route keys of one Command run; ``None`` where a Command names one only.
     """
 
     name: str
@@ -57,6 +98,8 @@ class Node:
     exit: tuple[Effect, ...] = ()
     attempt: Reading | None = None
     outcome: Reading | None = None
+    goto: Mapping[str, str] = field(default_factory=dict)
+    fork: Fork | None = None
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -66,17 +109,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A fixed edge.
+    """A fixed edge; several from one source are a fan-out.
 
     Attributes:
         source: a node or START.
         target: a node or END.
         reason: the reason code, or :data:`REPEAT`.
+        fork: how the fan-out runs that the edge is part of.
     """
 
     source: str
     target: str
     reason: str | Repeat = FIXED
+    fork: Fork | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +132,15 @@ class Conditional:
         source: the node that decides.
         decision: rules, or a router.
         targets: route key -> node or END, in order.
+        fork: how several route keys chosen at once run; ``None`` where the decision chooses one only.
+        owns: the keys that Commands of a router may update.
     """
 
     source: str
     decision: Decision | RouterDecision
     targets: Mapping[str, str]
+    fork: Fork | None = None
+    owns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +172,7 @@ class Definition:
         inputs: input key -> type of its value; ``None`` means that any declared key may be given.
         id_key: the input key that identifies a run: made when absent, and the default thread id.
         event_log: where events go in state, if anywhere.
+        private: the keys that a subgraph keeps to itself; what a branch writes there is not merged at a join.
     """
 
     name: str
@@ -133,6 +183,7 @@ class Definition:
     inputs: Mapping[str, type] | None = None
     id_key: str | None = None
     event_log: EventLog | None = None
+    private: frozenset[str] = frozenset()
     _by_name: dict[str, Node] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,13 +218,32 @@ class Definition:
         """
         return next((conditional for conditional in self.conditionals if conditional.source == source), None)
 
+    def edges_from(self, source: str) -> tuple[Edge, ...]:
+        """Give the fixed edges of a node, in order of declaration.
+
+        Args:
+            source: a node's name.
+        """
+        return tuple(edge for edge in self.edges if edge.source == source)
+
+    def node_has_goto(self, name: str) -> bool:
+        """Tell whether a node may return Commands.
+
+        Args:
+            name: any name.
+        """
+        return name in self._by_name and bool(self._by_name[name].goto)
+
     def links(self) -> Iterator[tuple[str, str]]:
-        """Go through every (source, target), fixed ones first; a pair may come twice."""
+        """Go through every (source, target): fixed ones, conditional ones, gotos; a pair may come twice."""
         for edge in self.edges:
             yield edge.source, edge.target
         for conditional in self.conditionals:
             for target in conditional.targets.values():
                 yield conditional.source, target
+        for node in self.nodes:
+            for target in node.goto.values():
+                yield node.name, target
 
     def writable(self, node: Node) -> tuple[str, ...]:
         """Give the keys that a node's action may write, the event key included.

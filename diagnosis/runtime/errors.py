@@ -97,6 +97,7 @@ class RunError(DiagnosisError):
     Attributes:
         node: the node concerned, or ``None`` before the first.
         attempt: which attempt of the node it was, from 1.
+        branch: the branch it came in, such as ``worker[1]``; empty outside branches.
         run: the run so far, with its path, events and state; set by the runtime.
     """
 
@@ -104,6 +105,7 @@ class RunError(DiagnosisError):
         super().__init__(message)
         self.node = node
         self.attempt = attempt
+        self.branch = ""
         self.run: Run | None = None
 
     @property
@@ -147,3 +149,34 @@ class ActionError(RunError):
 
 class LimitError(RunError):
     """A run would have begun one node execution more than its recursion limit allows."""
+
+
+class JoinError(RunError):
+    """The results of parallel branches cannot be merged, or no branch is left to go on with."""
+
+
+def action_failed(node: str, attempt: int, error: BaseException) -> ActionError:
+    """Give the error of a node whose action raised, with what it raised as its cause.
+
+    Args:
+        node: the node.
+        attempt: which attempt of it.
+        error: what the action raised.
+    """
+    failed = ActionError(f"node {node!r}, attempt {attempt}, raised {told(error)}", node=node)
+    failed.__cause__ = error
+    return failed
+
+
+def limit_met(limit: int, node: str) -> LimitError:
+    """Give the error of a run that met its recursion limit.
+
+    Args:
+        limit: node executions.
+        node: the node that would have come next.
+    """
+    return LimitError(
+        f"the run met its recursion limit of {limit} node executions, and {node!r} would come next; "
+        "see where it loops, or raise recursion_limit",
+        node=node,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.decisions import Decision, ReadView, RouterDecision, Rule, State
 from diagnosis.runtime.definition import Definition, Repeat
 from diagnosis.runtime.display import Shown
@@ -23,7 +24,7 @@ class RuleTruth:
         rule: the rule.
         truths: for each of its conditions in order, true, false, or ``None`` for an error.
         errors: for each condition, the text of its error or ``None``.
-        target: where its route leads.
+        target: where its route leads; of a rule that opens branches, all of their first nodes.
     """
 
     rule: Rule
@@ -61,7 +62,7 @@ def evaluate(source: str, rules: tuple[Rule, ...], targets: Mapping[str, str], s
             except Exception as error:
                 truths.append(None)
                 errors.append(f"{type(error).__name__}: {error}")
-        rows.append(RuleTruth(rule, tuple(truths), tuple(errors), targets[rule.route]))
+        rows.append(RuleTruth(rule, tuple(truths), tuple(errors), " + ".join(targets[route] for route in rule.routes)))
     return tuple(rows)
 
 
@@ -95,7 +96,9 @@ class Explanation(Shown):
             mark = "->" if row.rule.name == self.rule else "  "
             marks = {True: "T", False: "F", None: "!"}
             parts = [f"{c.name}={marks[t]}" for c, t in zip(row.rule.when, row.truths, strict=True)]
-            lines.append(f"{mark} {row.rule.name} [{row.rule.route}]: {', '.join(parts) or 'anything else'}")
+            lines.append(
+                f"{mark} {row.rule.name} [{' + '.join(row.rule.routes)}]: {', '.join(parts) or 'anything else'}"
+            )
         return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
@@ -112,7 +115,7 @@ class Explanation(Shown):
         return {
             "source": self.source,
             "rule": row.rule.name,
-            "route": row.rule.route,
+            "route": " + ".join(row.rule.routes),
             "reason": row.rule.reason,
             "target": row.target,
             "condition": condition,
@@ -139,16 +142,22 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
         raise DefinitionError(f"graph {definition.name!r} has no node {source!r}; nodes are {one_of(definition.names)}")
     conditional = definition.conditional(source)
     if conditional is None:
-        edge = next(edge for edge in definition.edges if edge.source == source)
-        code = reason if isinstance(edge.reason, Repeat) else edge.reason
-        return Explanation(source, (), None, None, code, edge.target)
+        edges = definition.edges_from(source)
+        if not edges:
+            return Explanation(source, (), None, None, None, None, "it has no edges of its own; its Commands say where")
+        code = reason if isinstance(edges[0].reason, Repeat) else edges[0].reason
+        return Explanation(source, (), None, None, code, " + ".join(edge.target for edge in edges))
     if isinstance(conditional.decision, RouterDecision):
         try:
-            route = conditional.decision.router(state)
-            target = conditional.targets[route]
+            given = conditional.decision.router(state)
+            code = given.reason if isinstance(given, Command) else None
+            goto = given.goto if isinstance(given, Command) else given
+            keys = [way.goto for way in ways_of((goto,) if isinstance(goto, Send) else goto)]
+            route = " + ".join(keys)
+            target = " + ".join(conditional.targets[key] for key in keys)
         except Exception as error:
             return Explanation(source, (), None, None, None, None, f"its router gave no route: {error!r}")
-        return Explanation(source, (), None, route, route, target)
+        return Explanation(source, (), None, route, code or route, target)
     assert isinstance(conditional.decision, Decision)
     rows = evaluate(source, conditional.decision.rules, conditional.targets, state)
     for row in rows:
@@ -160,5 +169,5 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
                 break
         else:
             rule = row.rule
-            return Explanation(source, rows, rule.name, rule.route, rule.reason, row.target)
+            return Explanation(source, rows, rule.name, " + ".join(rule.routes), rule.reason, row.target)
     return Explanation(source, rows, None, None, None, None, "no rule holds")

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any, NoReturn, SupportsIndex, overload
 
 from diagnosis.runtime.errors import FrozenError, MergeError, ValueRefusedError
+from diagnosis.runtime.markers import Remove, ReplaceAll, edited
 
 ATOMS: set[type] = {
     type(None),
@@ -133,6 +134,16 @@ class FrozenList(tuple[Any, ...]):
         return [thaw(value) for value in self]
 
 
+class Edits(FrozenList):
+    """A list of new elements that holds markers: a write to an Append key, never a part of the state."""
+
+    __slots__ = ()
+
+
+MARKERS: frozenset[type] = frozenset({Remove, ReplaceAll, Edits})
+"""The types of the frozen values that change a history and are none of its elements."""
+
+
 class History(Sequence[Any]):
     """A read-only list that grows at its end without copying what stands there.
 
@@ -154,16 +165,20 @@ class History(Sequence[Any]):
         """Give the history with values after its end; this one stays as it is.
 
         Args:
-            values: frozen values, in order; null for none.
+            values: frozen values, in order; null for none; markers take elements out before new ones are added.
 
         Returns:
-            A new, longer history.
+            A new history.
 
         Raises:
-            MergeError: the values come in something else than a list or a tuple, or are the history itself.
+            MergeError: the values come in something else than a list or a tuple, or are the history itself; or a marker
+                takes out what is not there.
         """
         if type(values) is not FrozenList:
-            values = _elements(values)
+            if values is not None and type(values) in MARKERS:
+                kept, added = edited(self, values)
+                return History().extended(FrozenList([*kept, *added]))
+            values = elements(values)
         items = self._items
         length = self._length
         if len(items) != length:
@@ -246,7 +261,15 @@ class History(Sequence[Any]):
         return (History, (list(self),))
 
 
-def _elements(values: Any) -> tuple[Any, ...]:
+def elements(values: Any) -> tuple[Any, ...]:
+    """Give the new elements that a write without markers holds.
+
+    Args:
+        values: frozen: a list or a tuple, or null for none.
+
+    Raises:
+        MergeError: the values come in something else, or are the history itself.
+    """
     if values is None:
         return ()
     if type(values) is History:
@@ -289,7 +312,8 @@ def freeze(value: Any) -> Any:
         The value itself where it cannot change, else a copy that refuses every change.
 
     Raises:
-        ValueRefusedError: the value, or something inside it, is of another type or holds itself.
+        ValueRefusedError: the value, or something inside it, is of another type or holds itself; or a marker stands
+            where no write to an Append key has one.
     """
     if type(value) is list:
         # The most frequent value that needs a copy: a list of texts or numbers. It is copied before it is looked at, so
@@ -302,16 +326,12 @@ def freeze(value: Any) -> Any:
         else:
             return value
     try:
-        return _freeze(value)
+        try:
+            return _freeze(value)
+        except _MarkerError:
+            return _freeze_edit(value)
     except _RefusedError as refused:
-        kind = type(refused.value)
-        at = f" at {refused.path}" if refused.path else ""
-        raise ValueRefusedError(
-            f"a value of type {kind.__module__}.{kind.__qualname__}{at} cannot be made read-only; "
-            "state holds texts, numbers, dates, enumeration members, mappings, lists, tuples, sets, frozen dataclasses "
-            "and frozen pydantic models: return one of these, or name the type with diagnosis.register_immutable "
-            "if its objects never change"
-        ) from None
+        raise ValueRefusedError(refused.told()) from None
     except RecursionError:
         raise ValueRefusedError(
             "the value is nested too deeply or contains itself; state holds finite values"
@@ -328,6 +348,26 @@ class _RefusedError(Exception):
     def inside(self, at: str) -> _RefusedError:
         self.path = at + self.path
         return self
+
+    def told(self) -> str:
+        kind = type(self.value)
+        at = f" at {self.path}" if self.path else ""
+        return (
+            f"a value of type {kind.__module__}.{kind.__qualname__}{at} cannot be made read-only; "
+            "state holds texts, numbers, dates, enumeration members, mappings, lists, tuples, sets, frozen dataclasses "
+            "and frozen pydantic models: return one of these, or name the type with diagnosis.register_immutable "
+            "if its objects never change"
+        )
+
+
+class _MarkerError(_RefusedError):
+    """Carries a marker that stands inside a value."""
+
+    def told(self) -> str:
+        return (
+            f"the marker {type(self.value).__name__} at {self.path} is no value that state holds; "
+            "a marker is written to an Append key, alone or, for Remove, in the list of new elements"
+        )
 
 
 def _freeze(value: Any) -> Any:
@@ -359,10 +399,35 @@ def _freeze(value: Any) -> Any:
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if dataclasses.is_dataclass(value) and kind.__dataclass_params__.frozen:
+        if kind in MARKERS:
+            raise _MarkerError(value)
         return _freeze_fields(value, [field.name for field in dataclasses.fields(value)])
     if getattr(kind, "model_config", {}).get("frozen"):
         return _freeze_fields(value, list(kind.model_fields))
     raise _RefusedError(value)
+
+
+def _freeze_edit(value: Any) -> Any:
+    """Freeze a write that holds a marker where a write may have one."""
+    if type(value) in (Remove, ReplaceAll):
+        return _freeze_marker(value)
+    if not isinstance(value, list) and type(value) not in (tuple, Edits):
+        return _freeze(value)
+    items: list[Any] = []
+    try:
+        for item in value:
+            items.append(_freeze_marker(item) if type(item) in (Remove, ReplaceAll) else _freeze(item))
+    except _RefusedError as refused:
+        raise refused.inside(f"[{len(items)}]") from None
+    return Edits(items)
+
+
+def _freeze_marker(marker: Any) -> Any:
+    name = "value" if type(marker) is Remove else "values"
+    try:
+        return type(marker)(_freeze(getattr(marker, name)))
+    except _RefusedError as refused:
+        raise refused.inside(f".{name}") from None
 
 
 def _freeze_list(value: Iterable[Any]) -> FrozenList:

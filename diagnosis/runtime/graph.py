@@ -3,40 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final, Self
 
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
 from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, State, is_text, keys_of
-from diagnosis.runtime.definition import FIXED, Action, Conditional, Definition, Edge, EventLog, Node, Repeat
+from diagnosis.runtime.definition import (
+    FIXED,
+    START,
+    Action,
+    Conditional,
+    Definition,
+    Edge,
+    EventLog,
+    Fork,
+    Node,
+    Repeat,
+)
 from diagnosis.runtime.errors import DefinitionError
+from diagnosis.runtime.schema import is_schema, keys_of_schema
 from diagnosis.runtime.strategies import Replace, Strategy
+
+ENTRY: Final = "entry"
+"""The node that decides where a graph begins whose START has several edges or a decision."""
 
 
 class StateGraph:
     """A graph under construction.
 
     Args:
-        keys: the state keys: a mapping from key to strategy, or names, which are then Replace keys.
+        keys: the state keys: a mapping from key to strategy; or names, which are then Replace keys; or a class whose
+            fields they are: a pydantic model, a TypedDict or a dataclass. ``Annotated[T, strategy]`` gives the strategy
+            of a field, where it is not Replace, and every write is checked against ``T``.
         name: how messages and pictures name the graph.
         inputs: the keys that the input of a run may hold, optionally with the type of their values; all where absent.
         id_key: the input key that identifies a run; made when absent, and the default thread id.
 
     Raises:
-        DefinitionError: a key is no text.
+        DefinitionError: a key is no text, or a class is no schema.
     """
 
     def __init__(
         self,
-        keys: Mapping[str, Strategy] | Iterable[str],
+        keys: Mapping[str, Strategy] | Iterable[str] | type[Any],
         *,
         name: str = "graph",
         inputs: Mapping[str, type] | Iterable[str] | None = None,
         id_key: str | None = None,
     ) -> None:
         given: Any = keys
+        if is_schema(given):
+            given = keys_of_schema(given)
         if not isinstance(given, Iterable):
-            raise DefinitionError(f"the keys of a graph are a mapping from key to strategy, or names; found {given!r}")
-        self._keys = dict(keys) if isinstance(keys, Mapping) else {key: Replace() for key in keys_of(keys)}
+            raise DefinitionError(
+                f"the keys of a graph are a mapping from key to strategy, names, or a schema class; found {given!r}"
+            )
+        self._keys = dict(given) if isinstance(given, Mapping) else {key: Replace() for key in keys_of(given)}
         for key in self._keys:
             if not is_text(key):
                 raise DefinitionError(f"a state key is a non-blank text, found {key!r}")
@@ -62,6 +85,8 @@ class StateGraph:
         exit: Effect | Iterable[Effect] = (),
         attempt: Reading | None = None,
         outcome: Reading | None = None,
+        goto: Mapping[str, str] | None = None,
+        fork: Fork | None = None,
     ) -> Self:
         """Add a node.
 
@@ -76,50 +101,75 @@ class StateGraph:
             exit: pure updates after it.
             attempt: gives the attempt number, from the state after the entry updates; 1 where absent.
             outcome: gives the outcome in one word, from the state after the exit updates.
+            goto: route key -> node or END: where a Command that the action returns may lead. Where it returns an
+                update instead, the node's own edges are followed.
+            fork: how the branches run that a Command with several route keys opens; without it, it names one.
 
         Returns:
             The graph, so that calls can be chained.
 
         Raises:
-            DefinitionError: the name is no text.
+            DefinitionError: the name is no text, or the goto no mapping of texts.
         """
         if not is_text(name):
             raise DefinitionError(f"a node's name is a non-blank text, found {name!r}")
         owned = None if owns is None else keys_of(owns)
         before = (entry,) if isinstance(entry, Effect) else tuple(entry)
         after = (exit,) if isinstance(exit, Effect) else tuple(exit)
-        self._nodes.append(Node(name, action, kind, owned, whole_report, before, after, attempt, outcome))
+        ways = {} if goto is None else _mapping(goto, f"the goto of node {name!r}")
+        if fork is not None and not ways:
+            raise DefinitionError(f"node {name!r}: fork= is for Commands; say with goto= where they may lead")
+        self._nodes.append(Node(name, action, kind, owned, whole_report, before, after, attempt, outcome, ways, fork))
         return self
 
-    def add_edge(self, source: str, target: str, *, reason: str | Repeat = FIXED) -> Self:
-        """Add a fixed edge.
+    def add_edge(
+        self,
+        source: str | Iterable[str],
+        target: str | Iterable[str],
+        *,
+        reason: str | Repeat = FIXED,
+        fork: Fork | None = None,
+    ) -> Self:
+        """Add a fixed edge, or several at once; several from one source open a branch each.
 
         Args:
-            source: a node or START.
-            target: a node or END.
+            source: a node or START, or several.
+            target: a node or END, or several.
             reason: its reason code, or ``REPEAT`` for the one that led to the source.
+            fork: how the branches run and where they join, if that is not to be found out.
 
         Returns:
             The graph.
+
+        Raises:
+            DefinitionError: there is no source or no target.
         """
-        self._edges.append(Edge(source, target, reason))
+        sources, targets = keys_of(source), keys_of(target)
+        if not sources or not targets:
+            raise DefinitionError("an edge needs a source and a target, found an empty list")
+        self._edges += [Edge(one, other, reason, fork) for one in sources for other in targets]
         return self
 
     def add_conditional_edges(
         self,
         source: str,
-        decision: Decision | Callable[[State], str],
+        decision: Decision | Callable[[State], Any],
         targets: Mapping[str, str],
         *,
         reads: Iterable[str] | None = None,
+        owns: str | Iterable[str] = (),
+        fork: Fork | None = None,
     ) -> Self:
         """Add the conditional edges of a node.
 
         Args:
             source: the node that decides.
-            decision: rules, or a plain function that gives the route key.
+            decision: rules, or a plain function that gives the route key; with a ``fork``, also a list of route keys
+                and Sends; or a Command.
             targets: every route key with its node or END; nothing else is ever followed.
             reads: the keys that a plain function reads; may be left out.
+            owns: the keys that a Command of a plain function may update.
+            fork: how the branches run that several route keys open, and where they join.
 
         Returns:
             The graph.
@@ -127,16 +177,9 @@ class StateGraph:
         Raises:
             DefinitionError: the mapping is none, is empty, or holds something but texts.
         """
-        given: object = targets
-        if not isinstance(given, Mapping) or not given:
-            raise DefinitionError(f"conditional edges of {source!r} need a mapping from route key to node or END")
-        for route, target in targets.items():
-            if not is_text(route) or not is_text(target):
-                raise DefinitionError(
-                    f"conditional edges of {source!r}: route keys and targets are texts, found {route!r}: {target!r}"
-                )
+        ways = _mapping(targets, f"conditional edges of {source!r}")
         made = decision if isinstance(decision, Decision) else _routing(decision, reads)
-        self._conditionals.append(Conditional(source, made, dict(targets)))
+        self._conditionals.append(Conditional(source, made, ways, fork, keys_of(owns)))
         return self
 
     def log_events(
@@ -160,8 +203,12 @@ class StateGraph:
         return self
 
     def definition(self) -> Definition:
-        """Give the graph as data, unchecked."""
-        return Definition(
+        """Give the graph as data, unchecked.
+
+        Where START has a decision or several edges, they leave from a node of their own, so that the decision is part
+        of what is recorded; it is called ``entry``.
+        """
+        definition = Definition(
             self._name,
             dict(self._keys),
             tuple(self._nodes),
@@ -171,6 +218,7 @@ class StateGraph:
             self._id_key,
             self._log,
         )
+        return with_entry(definition)
 
     def compile(self, *, recursion_limit: int = DEFAULT_LIMIT) -> CompiledGraph:
         """Check everything at once and give a graph that runs.
@@ -185,7 +233,43 @@ class StateGraph:
         return CompiledGraph(self.definition(), recursion_limit=recursion_limit)
 
 
-def _routing(router: Callable[[State], str], reads: Iterable[str] | None) -> RouterDecision:
+def with_entry(definition: Definition) -> Definition:
+    """Give a graph whose START has one fixed edge.
+
+    Args:
+        definition: a graph whose START may have several, or a decision.
+    """
+    edges = definition.edges_from(START)
+    if len(edges) < 2 and definition.conditional(START) is None:
+        return definition
+    name = next(name for name in (ENTRY, *(f"{ENTRY}_{n}" for n in count(2))) if name not in definition.names)
+    return replace(
+        definition,
+        nodes=(Node(name, _nothing, "entry", ()), *definition.nodes),
+        edges=(
+            Edge(START, name),
+            *(replace(edge, source=name) if edge.source == START else edge for edge in definition.edges),
+        ),
+        conditionals=tuple(
+            replace(each, source=name) if each.source == START else each for each in definition.conditionals
+        ),
+    )
+
+
+def _nothing(state: State) -> dict[str, Any]:
+    return {}
+
+
+def _mapping(given: object, what: str) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not given:
+        raise DefinitionError(f"{what} need a mapping from route key to node or END")
+    for route, target in given.items():
+        if not is_text(route) or not is_text(target):
+            raise DefinitionError(f"{what}: route keys and targets are texts, found {route!r}: {target!r}")
+    return dict(given)
+
+
+def _routing(router: Callable[[State], Any], reads: Iterable[str] | None) -> RouterDecision:
     return RouterDecision(router, None if reads is None else keys_of(reads))
 
 

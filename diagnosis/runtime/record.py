@@ -7,14 +7,16 @@ import dataclasses
 import inspect
 import types
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from diagnosis.runtime.branches import Branches, Logged
 from diagnosis.runtime.decisions import Event, State, is_count
-from diagnosis.runtime.definition import END, Action
-from diagnosis.runtime.errors import ActionError, DefinitionError, LimitError, RunError, told
+from diagnosis.runtime.definition import Action
+from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, RunError, action_failed, limit_met, one_of
 from diagnosis.runtime.nodestep import NodeStep, Report
+from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 Call = tuple[Action, bool, NodeStep]
 """An action, whether it takes the config, and the step of its node."""
+
+Winners = Mapping[str, Sequence[str]]
+"""The name of an ``any_of`` fork -> the branches that are to win it, one each time it opens."""
 
 _NO_CONFIG = RunConfig()
 
@@ -58,6 +63,7 @@ class Record:
         values: the input.
         config: what the run is told beside it.
         recursion_limit: node executions, in place of the graph's own limit.
+        winners: the name of an ``any_of`` fork -> the branches that are to win it, one each time it opens.
 
     Raises:
         InputError: the input holds what the graph does not take.
@@ -65,6 +71,8 @@ class Record:
     """
 
     __slots__ = (
+        "after",
+        "before",
         "config",
         "configs",
         "error",
@@ -76,6 +84,7 @@ class Record:
         "state",
         "states",
         "stop",
+        "winners",
     )
 
     def __init__(
@@ -84,13 +93,14 @@ class Record:
         values: Mapping[str, Any] | None,
         config: RunConfig | None,
         recursion_limit: int | None,
+        winners: Winners | None = None,
     ) -> None:
         self.graph = graph
         self.limit = graph.recursion_limit if recursion_limit is None else checked_limit(recursion_limit)
         if config is not None and not isinstance(config, RunConfig):
             raise DefinitionError(f"config is a RunConfig(thread_id, metadata), found {type(config).__name__}")
         self.config = config or _NO_CONFIG
-        self.configs: dict[int, RunConfig] = {}
+        self.configs: dict[tuple[int, str], RunConfig] = {}
         given = {} if values is None else values
         id_key = graph.definition.id_key
         if id_key is not None and isinstance(given, Mapping):
@@ -100,12 +110,18 @@ class Record:
                 given = {**given, id_key: name}
             if self.config.thread_id is None:
                 self.config = dataclasses.replace(self.config, thread_id=name)
+        self.position: Place
+        self.state: State
         self.position, self.state = graph.step.begin(given)
         self.events: list[Event] = []
         self.states: list[State] = [self.state]
         self.reports: list[Report] = []
         self.stop: Stop = "ended"
         self.error: RunError | None = None
+        self.winners = {fork: list(branches) for fork, branches in (winners or {}).items()}
+        # What a run with branches adds: see Run and Event.
+        self.before: dict[int, tuple[Position, State]] = {}
+        self.after: dict[int, tuple[int, ...]] = {}
 
     async def drive(
         self,
@@ -118,18 +134,40 @@ class Record:
             wait: how to wait for an awaitable that an action gives; it is awaited as it is where absent.
             show: what is awaited with each node execution that completed.
         """
+        place: Position | Opening
+        place, state = self.position, self.state  # type: ignore[assignment]
+        try:
+            while True:
+                place, state = await self._along(place, state, wait, show)
+                if type(place) is Position:
+                    break
+                assert type(place) is Opening
+                place, state = await Branches(self, wait, show).run(place, state)
+                self._arrive(place, state)
+        except RunError as error:
+            self.error = error
+            self.stop = "limit" if isinstance(error, LimitError) else "error"
+
+    async def _along(
+        self,
+        place: Position | Opening,
+        state: Mapping[str, Any],
+        wait: Callable[[Any], Awaitable[Any]] | None,
+        show: Callable[[Executed], Awaitable[Any]] | None,
+    ) -> tuple[Position | Opening, Mapping[str, Any]]:
+        """Execute node by node until END or a fork; outside branches."""
         calls, config = self.graph.calls, self.config
         events, states = self.events, self.states
         keep_event, keep_state, keep_report = events.append, states.append, self.reports.append
-        position = self.position
-        state: Mapping[str, Any] = self.state
         view = MappingProxyType(state)
+        begun = len(events)
         attempt = 1
         try:
-            for _ in range(self.limit):
-                node = position.node
-                if node == END:
+            for _ in range(self.limit - begun):
+                node = place.node
+                if node not in calls:
                     break
+                position: Position = place  # type: ignore[assignment]
                 action, takes_config, step = calls[node]
                 attempt = 1
                 if step.prepares:
@@ -145,13 +183,12 @@ class Record:
                     if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
                         update = await (update if wait is None else wait(update))
                 except Exception as error:
-                    raise _action_failed(node, attempt, error) from error
+                    raise action_failed(node, attempt, error) from error
                 except asyncio.CancelledError as error:
                     if _being_cancelled():
                         raise
-                    raise _action_failed(node, attempt, error) from error
-                came_from = position
-                position, state, event, report = step.leave(position, state, update, attempt)
+                    raise action_failed(node, attempt, error) from error
+                place, state, event, report = step.leave(position, state, update, attempt)
                 view = MappingProxyType(state)
                 keep_event(event)
                 keep_state(state)
@@ -159,22 +196,99 @@ class Record:
                 if show is not None:
                     index = len(events) - 1
                     before, report = MappingProxyType(states[index]), MappingProxyType(report)
-                    await show(Executed(index, came_from, before, report, view, event))
+                    if index in self.before:
+                        before = MappingProxyType(self.before[index][1])
+                    await show(Executed(index, position, before, report, view, event))
             else:
-                if position.node != END:
+                if place.node in calls:
                     attempt = 1
-                    raise _limit_met(self.limit, position.node)
+                    raise limit_met(self.limit, place.node)
         except RunError as error:
             error.attempt = attempt
-            self.error = error
-            self.stop = "limit" if isinstance(error, LimitError) else "error"
+            raise
         finally:
-            self.position = position
+            if type(place) is Position:
+                self.position = place
+            if len(events) > begun:
+                self.state = states[-1]
+        return place, state
 
-    def _config(self, attempt: int) -> RunConfig:
-        if attempt not in self.configs:
-            self.configs[attempt] = dataclasses.replace(self.config, attempt=attempt)
-        return self.configs[attempt]
+    def _arrive(self, place: Position, state: Mapping[str, Any]) -> None:
+        """Note where the run goes on after a fork."""
+        self.position, self.state = place, state
+        self.before[len(self.events)] = (place, state)
+
+    def called(self, here: Position, view: State, attempt: int) -> Any:
+        """Call the action of a node in a branch.
+
+        Args:
+            here: where the branch stands.
+            view: what it sees.
+            attempt: which attempt of the node it is.
+
+        Raises:
+            ActionError: the action raised.
+        """
+        action, takes_config, _ = self.graph.calls[here.node]
+        try:
+            return action(view, self._config(attempt, here.branch)) if takes_config else action(view)
+        except Exception as error:
+            raise action_failed(here.node, attempt, error) from error
+
+    def winner_of(self, fork: Forked) -> int | None:
+        """Give the place of the branch that is to win a fork, where that was settled beforehand.
+
+        Args:
+            fork: a fork that has just opened.
+
+        Raises:
+            JoinError: the branch is none of the fork.
+        """
+        left = self.winners.get(fork.name)
+        if fork.wait != "any_of" or not left:
+            return None
+        branches = [child.branch for child in fork.children]
+        winner = left.pop(0)
+        if winner not in branches:
+            raise JoinError(
+                f"the fork at {fork.name!r} is to be won by {winner!r}; its branches are {one_of(branches)}",
+                node=fork.source,
+            )
+        return branches.index(winner)
+
+    def merge(self, log: Sequence[Logged], tips: Sequence[Logged | None]) -> None:
+        """Take in what the branches of a fork did.
+
+        Args:
+            log: their node executions, in order of declaration.
+            tips: the last one of each.
+        """
+        opened = len(self.events) - 1
+        places: dict[int, int] = {id(None): opened}
+        for index, entry in enumerate(log, start=len(self.events)):
+            places[id(entry)] = index
+            self.before[index] = (entry.position, entry.before)
+            self.after[index] = tuple(places[id(cause)] for cause in entry.causes)
+            self.events.append(entry.event)
+            self.states.append(entry.after)
+            self.reports.append(entry.report)
+        if tips:
+            self.after[len(self.events)] = tuple(places[id(tip)] for tip in tips)
+
+    def _events(self) -> tuple[Event, ...]:
+        """Give the events; in a run with branches, each with those that led to it."""
+        if not self.after:
+            return tuple(self.events)
+        return tuple(
+            dataclasses.replace(event, after=self.after.get(index, (index - 1,) if index else ()))
+            for index, event in enumerate(self.events)
+        )
+
+    def _config(self, attempt: int, branch: str = "") -> RunConfig:
+        key = (attempt, branch)
+        if key not in self.configs:
+            self.configs[key] = dataclasses.replace(self.config, attempt=attempt, branch=branch)
+        return self.configs[key]
 
     def result(self, check: bool) -> Run:
         """Give the Run.
@@ -191,27 +305,17 @@ class Record:
             self.stop,
             self.error,
             self.position,
-            tuple(self.events),
+            self._events(),
             self.states,
             self.reports,
+            self.state,
+            self.before,
         )
         if self.error is not None:
             self.error.run = run
             if check:
                 raise self.error
         return run
-
-
-def _action_failed(node: str, attempt: int, error: BaseException) -> ActionError:
-    return ActionError(f"node {node!r}, attempt {attempt}, raised {told(error)}", node=node)
-
-
-def _limit_met(limit: int, node: str) -> LimitError:
-    return LimitError(
-        f"the run met its recursion limit of {limit} node executions, and {node!r} would come next; "
-        "see where it loops, or raise recursion_limit",
-        node=node,
-    )
 
 
 def _being_cancelled() -> bool:

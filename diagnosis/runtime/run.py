@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from diagnosis.runtime.decisions import Event
+from diagnosis.runtime.definition import END
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import RunError
 from diagnosis.runtime.frozen import freeze
-from diagnosis.runtime.nodestep import Position, Report
+from diagnosis.runtime.nodestep import Report
+from diagnosis.runtime.position import Place, Position
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -31,11 +33,13 @@ class RunConfig:
         thread_id: which thread of runs it belongs to; the run's id where absent.
         metadata: anything the actions should know; read-only to them.
         attempt: which attempt of its node an action is called for, from 1; set by the runtime.
+        branch: the branch it is called in, such as ``worker[1]``; set by the runtime.
     """
 
     thread_id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     attempt: int = 1
+    branch: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metadata", freeze(self.metadata))
@@ -46,9 +50,9 @@ class Executed:
     """One node execution of a run.
 
     Attributes:
-        index: its place in the run, from 0.
-        position: where the run stood: the node and the reason that led to it.
-        before: the state before the entry updates.
+        index: its place in the run, from 0; in a stream, in the order of completion.
+        position: where the run, or its branch, stood: the node and the reason that led to it.
+        before: the state before the entry updates; in a branch, as the branch sees it.
         report: what the action returned, as it was taken in.
         after: the state after the exit updates, the event included.
         event: the node, outcome, attempt and decision.
@@ -63,9 +67,11 @@ class Executed:
 
     def __repr__(self) -> str:
         choice = self.event.choice
+        node = self.event.node + (f" in {self.event.branch}" if self.event.branch else "")
+        targets = " + ".join(each.target for each in self.event.choices)
         return (
-            f"{self.index + 1}. {self.event.node} (attempt {self.event.attempt}): {self.event.outcome} "
-            f"-> {choice.target} because {choice.reason}"
+            f"{self.index + 1}. {node} (attempt {self.event.attempt}): {self.event.outcome} "
+            f"-> {targets} because {choice.reason}"
         )
 
 
@@ -78,23 +84,26 @@ class Run(Shown):
         config: what the run was told.
         stop: why it stopped: ``ended``, ``limit`` or ``error``.
         error: the error, unless the run ended.
-        position: where it stands.
-        events: one for each node execution that completed.
+        position: where it stands: at a node, or in a fork whose branches stand somewhere each.
+        events: one for each node execution that completed; those of branches in order of declaration.
     """
 
     graph: CompiledGraph
     config: RunConfig
     stop: Stop
     error: RunError | None
-    position: Position
+    position: Place
     events: tuple[Event, ...]
     # Plain dictionaries while nobody looks: a long run then costs the garbage collector half as many objects.
     _states: Sequence[Mapping[str, Any]]
     _reports: Sequence[Report]
+    _state: Mapping[str, Any]
+    # Where the state before an execution is not the one after the execution before it: in branches and at joins.
+    _before: Mapping[int, tuple[Position, Mapping[str, Any]]] = field(default_factory=dict)
 
     @cached_property
     def states(self) -> tuple[Mapping[str, Any], ...]:
-        """The state before the first execution and after each, read-only."""
+        """The state before the first execution and after each, read-only; in a branch, as the branch sees it."""
         return tuple(map(MappingProxyType, self._states))
 
     @cached_property
@@ -115,7 +124,12 @@ class Run(Shown):
     @property
     def state(self) -> Mapping[str, Any]:
         """The final state, or the one before the execution that failed."""
-        return MappingProxyType(self._states[-1])
+        return MappingProxyType(self._state)
+
+    @property
+    def failed_at(self) -> str:
+        """The node at which a run failed or met its limit; END for a run that ended."""
+        return self.position.node or (self.error.node if self.error is not None else None) or END
 
     @property
     def final_node(self) -> str | None:
@@ -135,6 +149,9 @@ class Run(Shown):
         for index, event in enumerate(self.events):
             before, after = self.states[index], self.states[index + 1]
             place = Position(event.node, reason)
+            if index in self._before:
+                place, seen = self._before[index]
+                before = MappingProxyType(seen)
             found.append(Executed(index, place, before, self.reports[index], after, event))
             reason = event.reason
         return tuple(found)
@@ -166,7 +183,7 @@ class Run(Shown):
         count = f"{len(self.events)} node execution{'s' if len(self.events) != 1 else ''}"
         if self.ended:
             return f"ended after {count} at {self.final_node} ({self.reason})"
-        return f"stopped by {self.stop} after {count} at {self.position.node}: {self.error}"
+        return f"stopped by {self.stop} after {count} at {self.failed_at}: {self.error}"
 
 
 def decided_on(step: Executed, definition: Definition) -> Mapping[str, Any]:

@@ -94,7 +94,7 @@ def topology_of(definition: Definition) -> Topology:
             reasons: tuple[str, ...] = (route,)
             if isinstance(conditional.decision, Decision):
                 reasons = tuple(
-                    dict.fromkeys(rule.reason for rule in conditional.decision.rules if rule.route == route)
+                    dict.fromkeys(rule.reason for rule in conditional.decision.rules if route in rule.routes)
                 )
             edges.append(TopologyEdge(source, target, "conditional", route, reasons))
     return Topology(definition.name, tuple(nodes), tuple(edges))

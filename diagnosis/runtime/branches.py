@@ -1,0 +1,363 @@
+"""Running branches: the actions of a fork awaited side by side, and what they did put in order of declaration."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import types
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from diagnosis.runtime.branching import closable, merged_children
+from diagnosis.runtime.decisions import Event
+from diagnosis.runtime.errors import RunError, action_failed, limit_met
+from diagnosis.runtime.nodestep import Report
+from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, child_at, forks, movable, running
+from diagnosis.runtime.run import Executed
+
+if TYPE_CHECKING:
+    from diagnosis.runtime.record import Record
+
+Wait = Callable[[Any], Awaitable[Any]]
+"""How to wait for an awaitable."""
+
+Show = Callable[[Executed], Awaitable[Any]]
+"""What is awaited with each node execution that completed."""
+
+
+class Logged:
+    """One node execution in a branch.
+
+    Attributes:
+        position: where the branch stood.
+        before: what it saw before the entry updates.
+        report: what the action returned, as it was taken in.
+        after: what it saw afterwards.
+        event: the event.
+        causes: the executions that led to it; ``None`` stands for the one that opened the outermost fork.
+    """
+
+    __slots__ = ("after", "before", "causes", "event", "position", "report")
+
+    def __init__(
+        self,
+        position: Position,
+        before: Mapping[str, Any],
+        report: Report,
+        after: Mapping[str, Any],
+        event: Event,
+        causes: tuple[Logged | None, ...],
+    ) -> None:
+        self.position = position
+        self.before = before
+        self.report = report
+        self.after = after
+        self.event = event
+        self.causes = causes
+
+
+class Tasks:
+    """Awaitables under way, and their results in order of completion."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Path, asyncio.Task[Any]] = {}
+        self._done: deque[tuple[Path, asyncio.Task[Any]]] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    async def next(self, new: Iterable[tuple[Path, Awaitable[Any]]]) -> list[tuple[Path, asyncio.Task[Any]]]:
+        """Start some more, and wait until at least one is through.
+
+        Args:
+            new: for each, the path of its branch.
+
+        Returns:
+            Those that are through.
+        """
+        loop = asyncio.get_running_loop()
+        for path, awaitable in new:
+            task = loop.create_task(_awaited(awaitable))
+            self._tasks[path] = task
+            task.add_done_callback(functools.partial(self._ended, path))
+        if not self._done:
+            self._waiting = loop.create_future()
+            try:
+                await self._waiting
+            finally:
+                self._waiting = None
+        found = list(self._done)
+        self._done.clear()
+        return [(path, task) for path, task in found if self._tasks.pop(path, None) is task]
+
+    def _ended(self, path: Path, task: asyncio.Task[Any]) -> None:
+        if self._tasks.get(path) is task:
+            self._done.append((path, task))
+            if self._waiting is not None and not self._waiting.done():
+                self._waiting.set_result(None)
+
+    def drop(self, paths: Iterable[Path]) -> list[asyncio.Task[Any]]:
+        """Cancel some; their results are never given.
+
+        Args:
+            paths: the paths of their branches.
+        """
+        dropped = [self._tasks.pop(path) for path in list(paths) if path in self._tasks]
+        for task in dropped:
+            task.cancel()
+        return dropped
+
+    def paths(self) -> tuple[Path, ...]:
+        """Give the paths of those that are under way."""
+        return tuple(self._tasks)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+async def _through(tasks: list[asyncio.Task[Any]]) -> None:
+    """Wait until cancelled tasks are through, whatever comes of them."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Branches:
+    """A fork while its branches run, from its opening outside branches to its join.
+
+    Args:
+        record: the run.
+        wait: how to wait for an awaitable; it is awaited as it is where absent.
+        show: what is awaited with each node execution that completed.
+    """
+
+    def __init__(self, record: Record, wait: Wait | None, show: Show | None) -> None:
+        self._record = record
+        self._wait = wait
+        self._show = show
+        self._step = record.graph.step
+        self._tasks = Tasks()
+        self._new: dict[Path, Awaitable[Any]] = {}
+        # For each branch: its node executions, the last of them, and where it stood before the one under way.
+        self._logs: dict[Path, list[Logged]] = {}
+        self._tips: dict[Path, tuple[Logged | None, ...]] = {}
+        self._under_way: dict[Path, tuple[Position, Mapping[str, Any], int]] = {}
+        # For each fork: the node executions that its branches may take.
+        self._room: dict[Path, int] = {}
+        self._shown = 0
+
+    async def run(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Position, Mapping[str, Any]]:
+        """Run the branches until they meet.
+
+        Args:
+            opening: the fork.
+            state: the state at it.
+
+        Returns:
+            The position at the join, and the state there.
+
+        Raises:
+            RunError: the run cannot go on.
+        """
+        record = self._record
+        self._shown = len(record.events)
+        place: Place = self._step.branching.forked(opening, state)
+        try:
+            place, state = await self._followed(place, place, state, (0,))
+            while type(place) is Forked:
+                place, state = await self._onward(place, state)
+        except RunError as error:
+            self._drop_new()
+            record.position = place
+            record.merge(self._up_to(place, error), ())
+            await self._cancelled(self._tasks.paths())
+            raise
+        except BaseException as error:
+            self._drop_new()
+            dropped = self._tasks.drop(self._tasks.paths())
+            if dropped and isinstance(error, asyncio.CancelledError):
+                await self._waited(_through(dropped))
+            raise
+        assert type(place) is Position
+        record.merge(self._logs[()], self._tips[()])
+        return place, state
+
+    async def _onward(self, place: Forked, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
+        """Move every branch that may move, in order of declaration; then wait for an action that is under way."""
+        current: Place = place
+        while type(current) is Forked and (here := next(movable(current), None)) is not None:
+            current, state = await self._begun(current, state, here)
+        if type(current) is Forked:
+            new, self._new = self._new, {}
+            for path, task in await self._waited(self._tasks.next(new.items())):
+                if type(current) is Forked and path in {here.path for here in running(current)}:
+                    current, state = await self._finished(current, state, path, task)
+        return current, state
+
+    async def _begun(self, place: Forked, state: Mapping[str, Any], here: Position) -> tuple[Place, Mapping[str, Any]]:
+        """Enter a node and call its action; go on where it does not have to be waited for."""
+        path = here.path
+        try:
+            if len(self._logs[path]) >= self._room[path[:-1]]:
+                raise limit_met(self._record.limit, here.node)
+            before = child_at(place, path).state
+            entered = self._step.enter_branch(place, state, here)
+            self._under_way[path] = (here, before, entered.attempt)
+            update = self._record.called(here, MappingProxyType(entered.view), entered.attempt)
+        except RunError as error:
+            return await self._lost(place, state, here, error)
+        kind = type(update)
+        if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
+            self._new[path] = update
+            return entered.position, state
+        return await self._reported(entered.position, state, here, update)
+
+    async def _finished(
+        self, place: Forked, state: Mapping[str, Any], path: Path, task: asyncio.Task[Any]
+    ) -> tuple[Place, Mapping[str, Any]]:
+        """Take in what an awaited action came to."""
+        here, _, attempt = self._under_way[path]
+        try:
+            update = task.result()
+        except (Exception, asyncio.CancelledError) as error:
+            return await self._lost(place, state, here, action_failed(here.node, attempt, error))
+        return await self._reported(place, state, here, update)
+
+    async def _lost(
+        self, place: Place, state: Mapping[str, Any], here: Position, error: RunError
+    ) -> tuple[Place, Mapping[str, Any]]:
+        error.attempt = self._under_way[here.path][2] if here.path in self._under_way else 1
+        settled = self._step.branching.failed(place, state, here.path, error)
+        return await self._followed(place, settled.place, settled.state, here.path)
+
+    async def _reported(
+        self, place: Place, state: Mapping[str, Any], here: Position, update: object
+    ) -> tuple[Place, Mapping[str, Any]]:
+        path = here.path
+        _, before, attempt = self._under_way[path]
+        try:
+            reported = self._step.report_branch(place, here, update, attempt)
+        except RunError as error:
+            return await self._lost(place, state, here, error)
+        entry = Logged(here, before, reported.report, reported.after, reported.event, self._tips[path])
+        self._logs[path].append(entry)
+        self._tips[path] = (entry,)
+        if self._show is not None:
+            views = MappingProxyType(before), MappingProxyType(reported.report), MappingProxyType(reported.after)
+            await self._show(Executed(self._shown, here, *views, reported.event))
+            self._shown += 1
+        settled = self._step.branching.moved(place, state, here, reported)
+        return await self._followed(place, settled.place, settled.state, path)
+
+    async def _followed(
+        self, before: Place, place: Place, state: Mapping[str, Any], path: Path
+    ) -> tuple[Place, Mapping[str, Any]]:
+        """Keep the books on what a move of a branch changed: a fork that opened, and forks that closed."""
+        fork = _fork_at(place, path) if before is not place else place
+        if type(fork) is Forked and fork.path not in self._room:
+            place = self._opened(place, fork)
+            fork = _fork_at(place, fork.path)
+            assert type(fork) is Forked
+            if closable(fork):
+                settled = self._step.branching.settled(place, state, (*fork.path, 0))
+                winner = (*fork.path, merged_children(fork)[0][0])
+                return await self._followed(place, settled.place, settled.state, winner)
+            return place, state
+        shrunk = False
+        for length in range(len(path) - 1, -1, -1):
+            at = path[:length]
+            old = _fork_at(before, at)
+            if type(_fork_at(place, at)) is Forked:
+                break
+            assert type(old) is Forked
+            shrunk = True
+            self._close(old, path[length])
+            if len(self._logs[at]) > self._room.pop(at):
+                error = limit_met(self._record.limit, old.join)
+                settled = self._step.branching.failed(place, state, at, error)
+                place, state = settled.place, settled.state
+        if len(self._tasks) or self._new:
+            await self._cancelled(self._stale(place, shrunk))
+        return place, state
+
+    def _opened(self, place: Place, fork: Forked) -> Place:
+        path = fork.path
+        if not path:
+            self._logs[()] = []
+            self._tips[()] = (None,)
+        used = len(self._logs[path])
+        limit = self._record.limit - len(self._record.events) if not path else self._room[path[:-1]]
+        self._room[path] = limit - used
+        for number in range(len(fork.children)):
+            self._logs[*path, number] = []
+            self._tips[*path, number] = self._tips[path]
+        winner = self._record.winner_of(fork)
+        return place if winner is None else self._step.branching.choose(place, fork.name, winner)
+
+    def _close(self, fork: Forked, last: int) -> None:
+        """Put what the branches of a fork did after what came before it, in order of declaration."""
+        path = fork.path
+        numbers = [last] if fork.wait == "any_of" else range(len(fork.children))
+        tips: dict[int, Logged | None] = {}
+        for number in range(len(fork.children)):
+            log, ends = self._logs.pop((*path, number)), self._tips.pop((*path, number))
+            self._under_way.pop((*path, number), None)
+            if number in numbers:
+                self._logs[path] += log
+                tips.update((id(end), end) for end in ends)
+        self._tips[path] = tuple(tips.values())
+
+    def _stale(self, place: Place, shrunk: bool) -> list[Path]:
+        """Give the branches whose actions are under way although nothing waits for them any more."""
+        if not shrunk and not any(child.failure for fork in forks(place) for child in fork.children):
+            return []
+        live = {here.path for here in running(place)}
+        return [path for path in (*self._tasks.paths(), *self._new) if path not in live]
+
+    async def _cancelled(self, paths: Iterable[Path]) -> None:
+        paths = list(paths)
+        for path in paths:
+            _close_unstarted(self._new.pop(path, None))
+        dropped = self._tasks.drop(paths)
+        if dropped:
+            await self._waited(_through(dropped))
+
+    def _drop_new(self) -> None:
+        for awaitable in self._new.values():
+            _close_unstarted(awaitable)
+        self._new.clear()
+
+    async def _waited(self, awaitable: Awaitable[Any]) -> Any:
+        return await (awaitable if self._wait is None else self._wait(awaitable))
+
+    def _up_to(self, place: Place, error: RunError) -> list[Logged]:
+        """Give what was executed before an error, in order of declaration, and nothing that depends on timing."""
+        found: list[Logged] = []
+
+        def add(path: Path, inner: Place) -> bool:
+            found.extend(self._logs.get(path, ()))
+            if type(inner) is Forked:
+                for number, child in enumerate(inner.children):
+                    if add((*path, number), child.place) or child.branch == error.branch:
+                        return True
+            return False
+
+        add((), place)
+        return found
+
+
+def _fork_at(place: Place, path: Path) -> Place | None:
+    """Give what stands at a path, or ``None`` where the branch is gone."""
+    for number in path:
+        if type(place) is not Forked:
+            return None
+        place = place.children[number].place
+    return place
+
+
+def _close_unstarted(awaitable: object) -> None:
+    if isinstance(awaitable, types.CoroutineType):
+        awaitable.close()

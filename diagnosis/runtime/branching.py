@@ -1,0 +1,306 @@
+"""Branches: how a fork opens, how its branches end, and how what they wrote comes together at the join."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from diagnosis.runtime.decisions import Event
+from diagnosis.runtime.definition import END, Definition
+from diagnosis.runtime.errors import DefinitionError, JoinError, RunError, told
+from diagnosis.runtime.frozen import FrozenList
+from diagnosis.runtime.nodestep import Report, Writes
+from diagnosis.runtime.position import (
+    Child,
+    Forked,
+    Opening,
+    Path,
+    Place,
+    Position,
+    Status,
+    bracketed,
+    child_at,
+    forks,
+    with_child,
+)
+from diagnosis.runtime.strategies import Replace
+
+
+class Settled(NamedTuple):
+    """What is left to do once all that follows from a move has been done.
+
+    Attributes:
+        place: where the run stands.
+        state: the state outside branches.
+        path: the path of the branch that moved; where forks closed, of the one that goes on at the outermost join.
+    """
+
+    place: Place
+    state: Mapping[str, Any]
+    path: Path
+
+
+class Reported(NamedTuple):
+    """What a node in a branch came to, before the branch moves on.
+
+    Attributes:
+        following: the position or the fork that it leads to.
+        after: what the branch sees after it.
+        writes: what the node wrote.
+        event: the event.
+        report: the update as it was taken in.
+    """
+
+    following: Position | Opening
+    after: Mapping[str, Any]
+    writes: Writes
+    event: Event
+    report: Report
+
+
+class Branching:
+    """How the branches of one graph open, end and join.
+
+    Args:
+        definition: a graph without findings.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self._merges = {key: strategy.merging() for key, strategy in definition.keys.items()}
+        self._replacing = {key for key, strategy in definition.keys.items() if isinstance(strategy, Replace)}
+        self._private = definition.private
+
+    def _put(self, state: dict[str, Any], key: str, value: Any) -> None:
+        merge = self._merges[key]
+        state[key] = value if merge is None else merge(state[key], value)
+
+    def forked(self, opening: Opening, state: Mapping[str, Any], branch: str = "", path: Path = ()) -> Forked:
+        """Open a fork.
+
+        Args:
+            opening: what every branch starts with.
+            state: what the branch sees in which it opens, or the state.
+            branch: that branch; empty outside branches.
+            path: its path.
+
+        Raises:
+            JoinError: a value that was sent cannot be merged.
+        """
+        children = []
+        for number, (target, reason, sent) in enumerate(opening.targets):
+            own = (*path, number)
+            name = target + bracketed(own)
+            seen = state
+            if sent:
+                seen = {**state}
+                for key, value in sent.items():
+                    try:
+                        self._put(seen, key, value)
+                    except Exception as error:
+                        raise JoinError(
+                            f"node {opening.source!r} sent {key!r} to branch {name!r}: {error}", node=opening.source
+                        ) from error
+            status: Status = "ended" if target == opening.join else "ready"
+            children.append(Child(name, Position(target, reason, name, own, status), seen))
+        return Forked(
+            opening.source,
+            branch,
+            path,
+            opening.join,
+            opening.wait,
+            opening.max_concurrency,
+            opening.targets[0][1],
+            state,
+            tuple(children),
+        )
+
+    def moved(self, place: Place, state: Mapping[str, Any], here: Position, reported: Reported) -> Settled:
+        """Move a branch on after one of its nodes.
+
+        Args:
+            place: where the run stands.
+            state: the state outside branches.
+            here: where the branch stands.
+            reported: what the node came to.
+
+        Raises:
+            RunError: a fork closes and what its branches wrote cannot be merged, or it fails with a branch of it.
+        """
+        path = here.path
+        child = child_at(place, path)
+        written = child.writes
+        if reported.writes:
+            written = written.extended(FrozenList((key, value, here.node) for key, value in reported.writes))
+        following, seen = reported.following, reported.after
+        if type(following) is Opening:
+            fork = self.forked(following, seen, child.branch, path)
+            place = with_child(place, path, Child(child.branch, fork, seen, written))
+            return self.settled(place, state, (*path, 0)) if closable(fork) else Settled(place, state, path)
+        assert type(following) is Position
+        place = self._arrived(place, path, Child(child.branch, following, seen, written))
+        return self.settled(place, state, path)
+
+    def _arrived(self, place: Place, path: Path, child: Child) -> Place:
+        """Put a branch at the node that it came to, which may be its end."""
+        here = child.place
+        assert type(here) is Position
+        fork = place if len(path) == 1 else child_at(place, path[:-1]).place
+        assert type(fork) is Forked
+        status: Status = "ended" if here.node in (END, fork.join) else "ready"
+        here = Position(here.node, here.reason, child.branch, path, status)
+        return with_child(place, path, Child(child.branch, here, child.state, child.writes))
+
+    def settled(self, place: Place, state: Mapping[str, Any], path: Path) -> Settled:
+        """Close the fork of a branch if nothing is left to wait for, and every fork that closes with it.
+
+        Args:
+            place: where the run stands.
+            state: the state outside branches.
+            path: the branch's path.
+
+        Raises:
+            JoinError: what branches wrote cannot be merged.
+            RunError: the error of a branch, where no fork around it can go on without it.
+        """
+        while path:
+            outer = path[:-1]
+            fork = place if not outer else child_at(place, outer).place
+            assert type(fork) is Forked
+            if not closable(fork):
+                break
+            failure = _failure(fork)
+            if failure is not None:
+                place, state, path = self.failed(place, state, outer, failure)
+                return Settled(place, state, path)
+            here = Position(fork.join, fork.reason, fork.branch, outer)
+            if not outer:
+                return Settled(here, self._joined(fork, fork.base)[0], ())
+            parent = child_at(place, outer)
+            try:
+                seen, writes = self._joined(fork, parent.state)
+            except JoinError as error:
+                return self.failed(place, state, outer, error)
+            closed = Child(parent.branch, here, seen, parent.writes.extended(FrozenList(writes)))
+            place, path = self._arrived(place, outer, closed), outer
+        return Settled(place, state, path)
+
+    def failed(self, place: Place, state: Mapping[str, Any], path: Path, error: RunError) -> Settled:
+        """Go on after a branch failed, if that is possible.
+
+        Args:
+            place: where the run stands.
+            state: the state outside branches.
+            path: the branch's path; empty outside branches.
+            error: why it failed.
+
+        Raises:
+            RunError: the error itself, or that of a branch declared before; nothing is left to go on with.
+        """
+        if not path:
+            raise error
+        child = child_at(place, path)
+        if not error.branch:
+            error.branch = child.branch
+        lost = Child(child.branch, child.place, child.state, child.writes, error)
+        place = with_child(place, path, lost)
+        return self.settled(place, state, path)
+
+    def _joined(self, fork: Forked, base: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any, str]]]:
+        """Give the state with what the branches of a fork wrote, and all that they wrote."""
+        state = {**base}
+        writes: list[tuple[str, Any, str]] = []
+        owners: dict[str, tuple[int, str, bool]] = {}
+        for number, child in merged_children(fork):
+            for key, value, node in child.writes:
+                if key in self._private:
+                    continue
+                alone = key in self._replacing or type(value).__name__ == "ReplaceAll"
+                owner = owners.setdefault(key, (number, node, alone))
+                if owner[0] != number and (alone or owner[2]):
+                    raise self._conflict(fork, key, owner[:2], (number, node))
+                try:
+                    self._put(state, key, value)
+                except Exception as error:
+                    raise JoinError(
+                        f"the fork at {fork.name!r}: what node {node!r} in branch {child.branch!r} wrote to {key!r} "
+                        f"cannot be merged: {error if isinstance(error, RunError) else told(error)}",
+                        node=fork.source,
+                    ) from error
+                writes.append((key, value, node))
+        return state, writes
+
+    def _conflict(self, fork: Forked, key: str, one: tuple[int, str], other: tuple[int, str]) -> JoinError:
+        def told_of(number: int, node: str) -> str:
+            branch = fork.children[number].branch
+            own = f"{node}{bracketed((*fork.path, number))}"
+            return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
+
+        return JoinError(
+            f"the fork at {fork.name!r}: {told_of(*one)} and {told_of(*other)} both wrote {key!r}, and only one value "
+            "can stay; give the key a strategy that merges (Append, Merge or Custom), or let one branch write it",
+            node=fork.source,
+        )
+
+    def choose(self, place: Place, fork: str, winner: int) -> Place:
+        """Settle beforehand which branch of an ``any_of`` wins.
+
+        Args:
+            place: where the run stands.
+            fork: the name of an open fork.
+            winner: the place of the branch in it.
+
+        Raises:
+            DefinitionError: there is no such fork or branch.
+        """
+        for each in forks(place):
+            if each.name == fork and each.wait == "any_of" and 0 <= winner < len(each.children):
+                chosen = dataclasses.replace(each, winner=winner)
+                if not chosen.path:
+                    return chosen
+                parent = child_at(place, chosen.path)
+                return with_child(place, chosen.path, Child(parent.branch, chosen, parent.state, parent.writes))
+        raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
+
+
+def closable(fork: Forked) -> bool:
+    """Tell whether nothing is left to wait for.
+
+    Args:
+        fork: a fork.
+    """
+    children = fork.children
+    if fork.winner is not None:
+        return children[fork.winner].ended
+    if fork.wait == "any_of":
+        return any(child.ended and child.failure is None for child in children) or all(
+            child.ended for child in children
+        )
+    for child in children:
+        if child.failure is not None:
+            return True
+        if not child.ended:
+            return False
+    return True
+
+
+def merged_children(fork: Forked) -> list[tuple[int, Child]]:
+    """Give the branches whose writes count, with their places: all of them, or the one that won.
+
+    Args:
+        fork: a fork that closes well.
+    """
+    numbered = list(enumerate(fork.children))
+    if fork.winner is not None:
+        return [numbered[fork.winner]]
+    if fork.wait == "any_of":
+        return [next((number, child) for number, child in numbered if child.ended and child.failure is None)]
+    return numbered
+
+
+def _failure(fork: Forked) -> RunError | None:
+    """Give the error with which a closable fork fails: that of the branch declared first among those that failed."""
+    children = fork.children if fork.winner is None else (fork.children[fork.winner],)
+    if fork.wait == "any_of" and any(child.ended and child.failure is None for child in children):
+        return None
+    return next((child.failure for child in children if child.failure is not None), None)

@@ -1,0 +1,268 @@
+"""Where a run stands: at one node, or in a tree of forks whose branches each stand somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from diagnosis.runtime.definition import Wait
+from diagnosis.runtime.errors import DefinitionError, RunError
+from diagnosis.runtime.frozen import History
+
+Status = Literal["ready", "running", "waiting", "ended"]
+"""Whether what stands at a node may move, is being executed, waits for an answer, or is through."""
+
+Path = tuple[int, ...]
+"""The place of a branch in its fork, of that fork's branch in the fork around it, and so on, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place at one node.
+
+    Attributes:
+        node: the node that comes next, or END.
+        reason: the reason code that led there; ``None`` at the start.
+        branch: the branch that stands there, such as ``worker[1]``; empty outside branches.
+        path: the same as numbers: the branch's place in each fork around it.
+        status: whether it may move; see :data:`Status`.
+    """
+
+    node: str
+    reason: str | None = None
+    branch: str = ""
+    path: Path = ()
+    status: Status = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A fork that a decision asks for: what every branch starts with.
+
+    Attributes:
+        source: the node that was left.
+        targets: a branch each: the first node, the reason code, and what only this branch sees.
+        join: where the branches meet.
+        wait: ``all_of`` or ``any_of``.
+        max_concurrency: how many branches may be under way at once, or ``None``.
+    """
+
+    node: ClassVar[str] = ""
+
+    source: str
+    targets: tuple[tuple[str, str, Mapping[str, Any]], ...]
+    join: str
+    wait: Wait
+    max_concurrency: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One branch of a fork.
+
+    Attributes:
+        branch: its name: its first node, and its path in brackets.
+        place: where it stands.
+        state: what it sees: the state at the fork, what it was sent, and what it wrote.
+        writes: what it wrote since the fork, in order: (key, frozen value, the node that wrote it).
+        failure: the error that ended it, if one did.
+    """
+
+    branch: str
+    place: Place
+    state: Mapping[str, Any]
+    writes: History = field(default_factory=History)
+    failure: RunError | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is through, well or not."""
+        return self.failure is not None or (type(self.place) is Position and self.place.status == "ended")
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A fork whose branches are under way.
+
+    Attributes:
+        source: the node that opened it.
+        branch: the branch that it was opened in; empty outside branches.
+        path: that branch's path.
+        join: where its branches meet.
+        wait: ``all_of`` or ``any_of``.
+        max_concurrency: how many branches may be under way at once, or ``None``.
+        reason: the reason code with which it was opened, and with which the join is reached.
+        base: the state at the fork.
+        children: its branches, in order of declaration.
+        winner: for an ``any_of``, the place of the branch that is to win, where that was chosen.
+    """
+
+    node: ClassVar[str] = ""
+
+    source: str
+    branch: str
+    path: Path
+    join: str
+    wait: Wait
+    max_concurrency: int | None
+    reason: str
+    base: Mapping[str, Any]
+    children: tuple[Child, ...]
+    winner: int | None = None
+
+    @property
+    def name(self) -> str:
+        """How scripts and messages name it: the node that opened it, with the path of its branch in brackets."""
+        return self.source + bracketed(self.path)
+
+
+Place = Position | Forked
+"""Where a run, or a branch of it, stands."""
+
+
+def bracketed(path: Path) -> str:
+    """Write a path as branch names end with it, such as ``[1][0]``.
+
+    Args:
+        path: a branch's path.
+    """
+    return "".join(f"[{number}]" for number in path)
+
+
+def movable(place: Place) -> Iterator[Position]:
+    """Go through the positions that may move, in order of declaration.
+
+    Args:
+        place: where a run stands.
+    """
+    return _live(place, "ready")
+
+
+def running(place: Place) -> Iterator[Position]:
+    """Go through the positions whose nodes are being executed, in order of declaration.
+
+    Args:
+        place: where a run stands.
+    """
+    return _live(place, "running")
+
+
+def _live(place: Place, status: Status) -> Iterator[Position]:
+    """Go through the positions of one status in branches that something waits for."""
+    if type(place) is Position:
+        if place.status == status:
+            yield place
+        return
+    assert type(place) is Forked
+    free = len(place.children) if place.max_concurrency is None else place.max_concurrency
+    for number, child in enumerate(place.children):
+        if child.failure is not None and place.wait == "all_of":
+            break
+        if child.ended or (place.winner is not None and number != place.winner):
+            continue
+        if free == 0:
+            break
+        free -= 1
+        inner = child.place
+        if type(inner) is Forked:
+            yield from _live(inner, status)
+        elif inner.status == status:  # type: ignore[union-attr]
+            yield inner  # type: ignore[misc]
+
+
+def positions(place: Place) -> Iterator[Position]:
+    """Go through every position, in order of declaration.
+
+    Args:
+        place: where a run stands.
+    """
+    if type(place) is Position:
+        yield place
+        return
+    assert type(place) is Forked
+    for child in place.children:
+        yield from positions(child.place)
+
+
+def forks(place: Place) -> Iterator[Forked]:
+    """Go through every fork, outer ones before those in their branches.
+
+    Args:
+        place: where a run stands.
+    """
+    if type(place) is Forked:
+        yield place
+        for child in place.children:
+            yield from forks(child.place)
+
+
+def named(place: Place, branch: str) -> Position:
+    """Give the position of a branch that stands at a node.
+
+    Args:
+        place: where a run stands.
+        branch: its name.
+
+    Raises:
+        DefinitionError: no such branch stands at a node.
+    """
+    for position in positions(place):
+        if position.branch == branch:
+            return position
+    there = ", ".join(repr(position.branch) for position in positions(place))
+    raise DefinitionError(f"no branch {branch!r} stands at a node; those that do are {there}")
+
+
+def child_at(place: Place, path: Path) -> Child:
+    """Give the branch at a path.
+
+    Args:
+        place: where the run stands.
+        path: the path of one of its branches.
+    """
+    child: Child | None = None
+    for number in path:
+        assert type(place) is Forked
+        child = place.children[number]
+        place = child.place
+    assert child is not None
+    return child
+
+
+def with_child(place: Place, path: Path, child: Child) -> Forked:
+    """Give the same place with another branch at a path.
+
+    Args:
+        place: where the run stands.
+        path: the path of one of its branches.
+        child: what comes in its stead.
+    """
+    assert type(place) is Forked
+    number = path[0]
+    if len(path) > 1:
+        old = place.children[number]
+        child = Child(old.branch, with_child(old.place, path[1:], child), old.state, old.writes, old.failure)
+    children = (*place.children[:number], child, *place.children[number + 1 :])
+    return with_children(place, children)
+
+
+def with_children(fork: Forked, children: tuple[Child, ...]) -> Forked:
+    """Give the same fork with other branches.
+
+    Args:
+        fork: a fork.
+        children: what comes in their stead.
+    """
+    return Forked(
+        fork.source,
+        fork.branch,
+        fork.path,
+        fork.join,
+        fork.wait,
+        fork.max_concurrency,
+        fork.reason,
+        fork.base,
+        children,
+        fork.winner,
+    )
