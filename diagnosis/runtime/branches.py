@@ -15,7 +15,7 @@ from diagnosis.runtime.branching import closable, merged_children
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.errors import RunError, action_failed, limit_met
 from diagnosis.runtime.nodestep import Report
-from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, child_at, forks, movable, running
+from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, begun, child_at, forks, movable, running
 from diagnosis.runtime.run import Executed
 
 if TYPE_CHECKING:
@@ -145,9 +145,12 @@ class Branches:
         self._logs: dict[Path, list[Logged]] = {}
         self._tips: dict[Path, tuple[Logged | None, ...]] = {}
         self._under_way: dict[Path, tuple[Position, Mapping[str, Any], int]] = {}
-        # For each fork: the node executions that its branches may take.
+        # For each fork: the node executions that its branches may take, and whether only so many may be under way.
         self._room: dict[Path, int] = {}
+        self._bounded: dict[Path, bool] = {}
         self._shown = 0
+        # Whether branches other than the one that moved may move now, or may not any more.
+        self._changed = False
 
     async def run(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Position, Mapping[str, Any]]:
         """Run the branches until they meet.
@@ -188,12 +191,29 @@ class Branches:
     async def _onward(self, place: Forked, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
         """Move every branch that may move, in order of declaration; then wait for an action that is under way."""
         current: Place = place
-        while type(current) is Forked and (here := next(movable(current), None)) is not None:
+        ready = deque(movable(place))
+        while ready and type(current) is Forked:
+            here = ready.popleft()
+            self._changed = False
             current, state = await self._begun(current, state, here)
+            if self._changed:
+                ready = deque(movable(current))
+            else:
+                again = child_at(current, here.path).place
+                assert type(again) is Position
+                if again.status == "ready":
+                    ready.appendleft(again)
+                elif again.status == "ended" and self._bounded[here.path[:-1]]:
+                    # The end of one lets another begin.
+                    ready = deque(movable(current))
         if type(current) is Forked:
             new, self._new = self._new, {}
-            for path, task in await self._waited(self._tasks.next(new.items())):
-                if type(current) is Forked and path in {here.path for here in running(current)}:
+            done = await self._waited(self._tasks.next(new.items()))
+            self._changed = False
+            for path, task in done:
+                if type(current) is not Forked:
+                    break
+                if not self._changed or any(path == here.path for here in running(current)):
                     current, state = await self._finished(current, state, path, task)
         return current, state
 
@@ -204,16 +224,20 @@ class Branches:
             if len(self._logs[path]) >= self._room[path[:-1]]:
                 raise limit_met(self._record.limit, here.node)
             before = child_at(place, path).state
-            entered = self._step.enter_branch(place, state, here)
-            self._under_way[path] = (here, before, entered.attempt)
-            update = self._record.called(here, MappingProxyType(entered.view), entered.attempt)
+            view, attempt = before, 1
+            if self._step.at(here.node).prepares:
+                entered, state, view, attempt = self._step.enter_branch(place, state, here)
+                assert type(entered) is Forked
+                place = entered
+            self._under_way[path] = (here, before, attempt)
+            update = self._record.called(here, MappingProxyType(view), attempt)
         except RunError as error:
             return await self._lost(place, state, here, error)
         kind = type(update)
-        if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
-            self._new[path] = update
-            return entered.position, state
-        return await self._reported(entered.position, state, here, update)
+        if kind is dict or not (kind is types.CoroutineType or inspect.isawaitable(update)):
+            return await self._reported(place, state, here, update)
+        self._new[path] = update
+        return begun(place, here), state
 
     async def _finished(
         self, place: Forked, state: Mapping[str, Any], path: Path, task: asyncio.Task[Any]
@@ -229,6 +253,7 @@ class Branches:
     async def _lost(
         self, place: Place, state: Mapping[str, Any], here: Position, error: RunError
     ) -> tuple[Place, Mapping[str, Any]]:
+        self._changed = True
         error.attempt = self._under_way[here.path][2] if here.path in self._under_way else 1
         settled = self._step.branching.failed(place, state, here.path, error)
         return await self._followed(place, settled.place, settled.state, here.path)
@@ -284,6 +309,7 @@ class Branches:
         return place, state
 
     def _opened(self, place: Place, fork: Forked) -> Place:
+        self._changed = True
         path = fork.path
         if not path:
             self._logs[()] = []
@@ -291,6 +317,7 @@ class Branches:
         used = len(self._logs[path])
         limit = self._record.limit - len(self._record.events) if not path else self._room[path[:-1]]
         self._room[path] = limit - used
+        self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
             self._logs[*path, number] = []
             self._tips[*path, number] = self._tips[path]
@@ -299,6 +326,7 @@ class Branches:
 
     def _close(self, fork: Forked, last: int) -> None:
         """Put what the branches of a fork did after what came before it, in order of declaration."""
+        self._changed = True
         path = fork.path
         numbers = [last] if fork.wait == "any_of" else range(len(fork.children))
         tips: dict[int, Logged | None] = {}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
 from diagnosis.runtime.errors import DefinitionError, JoinError, RunError, told
-from diagnosis.runtime.frozen import FrozenList
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
     Child,
@@ -23,6 +21,8 @@ from diagnosis.runtime.position import (
     child_at,
     forks,
     with_child,
+    with_children,
+    written,
 )
 from diagnosis.runtime.strategies import Replace
 
@@ -103,7 +103,7 @@ class Branching:
                         ) from error
             status: Status = "ended" if target == opening.join else "ready"
             children.append(Child(name, Position(target, reason, name, own, status), seen))
-        return Forked(
+        fork = Forked(
             opening.source,
             branch,
             path,
@@ -112,8 +112,9 @@ class Branching:
             opening.max_concurrency,
             opening.targets[0][1],
             state,
-            tuple(children),
+            (),
         )
+        return with_children(fork, tuple(children))
 
     def moved(self, place: Place, state: Mapping[str, Any], here: Position, reported: Reported) -> Settled:
         """Move a branch on after one of its nodes.
@@ -129,16 +130,16 @@ class Branching:
         """
         path = here.path
         child = child_at(place, path)
-        written = child.writes
+        writes = child.writes
         if reported.writes:
-            written = written.extended(FrozenList((key, value, here.node) for key, value in reported.writes))
+            writes = (writes, tuple([(key, value, here.node) for key, value in reported.writes]))
         following, seen = reported.following, reported.after
         if type(following) is Opening:
             fork = self.forked(following, seen, child.branch, path)
-            place = with_child(place, path, Child(child.branch, fork, seen, written))
+            place = with_child(place, path, Child(child.branch, fork, seen, writes))
             return self.settled(place, state, (*path, 0)) if closable(fork) else Settled(place, state, path)
         assert type(following) is Position
-        place = self._arrived(place, path, Child(child.branch, following, seen, written))
+        place = self._arrived(place, path, Child(child.branch, following, seen, writes))
         return self.settled(place, state, path)
 
     def _arrived(self, place: Place, path: Path, child: Child) -> Place:
@@ -181,7 +182,7 @@ class Branching:
                 seen, writes = self._joined(fork, parent.state)
             except JoinError as error:
                 return self.failed(place, state, outer, error)
-            closed = Child(parent.branch, here, seen, parent.writes.extended(FrozenList(writes)))
+            closed = Child(parent.branch, here, seen, (parent.writes, tuple(writes)))
             place, path = self._arrived(place, outer, closed), outer
         return Settled(place, state, path)
 
@@ -212,7 +213,7 @@ class Branching:
         writes: list[tuple[str, Any, str]] = []
         owners: dict[str, tuple[int, str, bool]] = {}
         for number, child in merged_children(fork):
-            for key, value, node in child.writes:
+            for key, value, node in written(child.writes):
                 if key in self._private:
                     continue
                 alone = key in self._replacing or type(value).__name__ == "ReplaceAll"
@@ -255,7 +256,7 @@ class Branching:
         """
         for each in forks(place):
             if each.name == fork and each.wait == "any_of" and 0 <= winner < len(each.children):
-                chosen = dataclasses.replace(each, winner=winner)
+                chosen = each._replace(winner=winner)
                 if not chosen.path:
                     return chosen
                 parent = child_at(place, chosen.path)
@@ -273,15 +274,14 @@ def closable(fork: Forked) -> bool:
     if fork.winner is not None:
         return children[fork.winner].ended
     if fork.wait == "any_of":
-        return any(child.ended and child.failure is None for child in children) or all(
-            child.ended for child in children
+        return (
+            fork.passed > 0
+            or any(child.ended and child.failure is None for child in children)
+            or all(child.ended for child in children)
         )
-    for child in children:
-        if child.failure is not None:
-            return True
-        if not child.ended:
-            return False
-    return True
+    # A branch that failed ends the fork once all those declared before it have ended.
+    passed = fork.passed
+    return passed == len(children) or children[passed].failure is not None
 
 
 def merged_children(fork: Forked) -> list[tuple[int, Child]]:

@@ -274,8 +274,11 @@ class NodeStep:
             self._refuse_keys(report)
             raise ReportError(f"node {self._name!r} wrote {key!r}: {error}", node=self._name) from error
         if log is not None:
-            log.extend((key, value) for key, value in report.items() if key != self._log_key)
-            log.extend((key, None) for key in self._whole if key not in report)
+            log.extend(report.items())
+            if self._log_key in report:
+                log[:] = [write for write in log if write[0] != self._log_key]
+            if self._whole:
+                log.extend([(key, None) for key in self._whole if key not in report])
         if self._plain:
             way = goto or self._way or self._decide(position, merged, log)
             return way.position, merged, way.plain, report

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, NamedTuple
 
 from diagnosis.runtime.definition import Wait
 from diagnosis.runtime.errors import DefinitionError, RunError
-from diagnosis.runtime.frozen import History
 
 Status = Literal["ready", "running", "waiting", "ended"]
 """Whether what stands at a node may move, is being executed, waits for an answer, or is through."""
@@ -17,8 +15,7 @@ Path = tuple[int, ...]
 """The place of a branch in its fork, of that fork's branch in the fork around it, and so on, outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A place at one node.
 
     Attributes:
@@ -36,8 +33,7 @@ class Position:
     status: Status = "ready"
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """A fork that a decision asks for: what every branch starts with.
 
     Attributes:
@@ -48,31 +44,51 @@ class Opening:
         max_concurrency: how many branches may be under way at once, or ``None``.
     """
 
-    node: ClassVar[str] = ""
-
     source: str
     targets: tuple[tuple[str, str, Mapping[str, Any]], ...]
     join: str
     wait: Wait
     max_concurrency: int | None
 
+    @property
+    def node(self) -> str:
+        """No node comes next."""
+        return ""
 
-@dataclass(frozen=True, slots=True)
-class Child:
+
+Written = tuple[Any, tuple[tuple[str, Any, str], ...]] | None
+"""What was written before, and the latest writes: (key, frozen value, the node that wrote it); ``None`` for nothing."""
+
+
+def written(writes: Written) -> Iterator[tuple[str, Any, str]]:
+    """Go through what a branch wrote: (key, frozen value, the node that wrote it), in order.
+
+    Args:
+        writes: the writes of a branch.
+    """
+    parts = []
+    while writes is not None:
+        writes, part = writes
+        parts.append(part)
+    for part in reversed(parts):
+        yield from part
+
+
+class Child(NamedTuple):
     """One branch of a fork.
 
     Attributes:
         branch: its name: its first node, and its path in brackets.
         place: where it stands.
         state: what it sees: the state at the fork, what it was sent, and what it wrote.
-        writes: what it wrote since the fork, in order: (key, frozen value, the node that wrote it).
+        writes: what it wrote since the fork; see :func:`written`.
         failure: the error that ended it, if one did.
     """
 
     branch: str
     place: Place
     state: Mapping[str, Any]
-    writes: History = field(default_factory=History)
+    writes: Written = None
     failure: RunError | None = None
 
     @property
@@ -81,8 +97,7 @@ class Child:
         return self.failure is not None or (type(self.place) is Position and self.place.status == "ended")
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
+class Forked(NamedTuple):
     """A fork whose branches are under way.
 
     Attributes:
@@ -96,9 +111,8 @@ class Forked:
         base: the state at the fork.
         children: its branches, in order of declaration.
         winner: for an ``any_of``, the place of the branch that is to win, where that was chosen.
+        passed: how many branches from the first on have ended well; nobody has to look at them again.
     """
-
-    node: ClassVar[str] = ""
 
     source: str
     branch: str
@@ -110,6 +124,12 @@ class Forked:
     base: Mapping[str, Any]
     children: tuple[Child, ...]
     winner: int | None = None
+    passed: int = 0
+
+    @property
+    def node(self) -> str:
+        """No one node comes next."""
+        return ""
 
     @property
     def name(self) -> str:
@@ -156,7 +176,8 @@ def _live(place: Place, status: Status) -> Iterator[Position]:
         return
     assert type(place) is Forked
     free = len(place.children) if place.max_concurrency is None else place.max_concurrency
-    for number, child in enumerate(place.children):
+    for number in range(place.passed, len(place.children)):
+        child = place.children[number]
         if child.failure is not None and place.wait == "all_of":
             break
         if child.ended or (place.winner is not None and number != place.winner):
@@ -254,6 +275,9 @@ def with_children(fork: Forked, children: tuple[Child, ...]) -> Forked:
         fork: a fork.
         children: what comes in their stead.
     """
+    passed = fork.passed
+    while passed < len(children) and children[passed].ended and children[passed].failure is None:
+        passed += 1
     return Forked(
         fork.source,
         fork.branch,
@@ -265,4 +289,17 @@ def with_children(fork: Forked, children: tuple[Child, ...]) -> Forked:
         fork.base,
         children,
         fork.winner,
+        passed,
     )
+
+
+def begun(place: Place, here: Position) -> Forked:
+    """Give the same place with a branch's node under way.
+
+    Args:
+        place: where the run stands.
+        here: where the branch stands.
+    """
+    child = child_at(place, here.path)
+    running = Position(here.node, here.reason, here.branch, here.path, "running")
+    return with_child(place, here.path, Child(child.branch, running, child.state, child.writes))

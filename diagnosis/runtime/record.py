@@ -280,8 +280,8 @@ class Record:
         if not self.after:
             return tuple(self.events)
         return tuple(
-            dataclasses.replace(event, after=self.after.get(index, (index - 1,) if index else ()))
-            for index, event in enumerate(self.events)
+            Event(e.node, e.outcome, e.attempt, e.choice, e.others, e.branch, self.after.get(i, (i - 1,) if i else ()))
+            for i, e in enumerate(self.events)
         )
 
     def _config(self, attempt: int, branch: str = "") -> RunConfig:

@@ -15,9 +15,8 @@ from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
 from diagnosis.runtime.errors import DefinitionError, InputError, MergeError, RunError, ValueRefusedError, one_of
 from diagnosis.runtime.fanouts import FanOuts
-from diagnosis.runtime.frozen import FrozenList
 from diagnosis.runtime.nodestep import NodeStep, Report, Writes, merges_of
-from diagnosis.runtime.position import Child, Opening, Place, Position, child_at, movable, named, with_child
+from diagnosis.runtime.position import Child, Opening, Place, Position, begun, child_at, movable, named, with_child
 
 
 class Entered(NamedTuple):
@@ -151,9 +150,8 @@ class Step:
         seen, attempt = self.at(here.node).enter(child.state, writes)
         written = child.writes
         if writes:
-            written = written.extended(FrozenList((key, value, here.node) for key, value in writes))
-        running = Position(here.node, here.reason, here.branch, here.path, "running")
-        place = with_child(place, here.path, Child(child.branch, running, seen, written))
+            written = (written, tuple([(key, value, here.node) for key, value in writes]))
+        place = begun(with_child(place, here.path, Child(child.branch, here, seen, written)), here)
         return Entered(place, state, seen, attempt)
 
     def leave(
