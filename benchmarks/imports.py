@@ -50,5 +50,5 @@ def rows(rounds: int = 9) -> Iterable[Row]:
     own = times["own"] - times["nothing"]
     peer = times["peer"] - times["nothing"] if "peer" in times else None
     yield Row("import diagnosis / start of Python", own / times["nothing"])
-    yield Row("import langgraph.graph / import diagnosis", peer and peer / own, note=MISSING)
+    yield Row("import langgraph.graph / import diagnosis", peer and peer / own, 5, "least", note=MISSING)
     yield Row(f"packages that import diagnosis loads, of {', '.join(HEAVY)}", len(loaded()), 0, unit="")

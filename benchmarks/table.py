@@ -38,7 +38,7 @@ class Row:
 
     def cells(self) -> tuple[str, str, str, str]:
         """Give the row as text."""
-        digits = 2 if self.unit == "x" and (self.value or 0) < 10 else 0
+        digits = 2 if self.unit and (self.value or 0) < 10 else 0
         value = self.note if self.value is None else f"{self.value:.{digits}f}{self.unit}"
         sign = "<=" if self.side == "most" else ">="
         bound = "" if self.bound is None else f"{sign} {self.bound:g}{self.unit}"

@@ -15,7 +15,7 @@ from diagnosis.runtime.branching import closable, merged_children
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.errors import RunError, action_failed, limit_met
 from diagnosis.runtime.nodestep import Report
-from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, begun, child_at, forks, movable, running
+from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, begun, child_at, movable, running
 from diagnosis.runtime.run import Executed
 
 if TYPE_CHECKING:
@@ -57,6 +57,27 @@ class Logged:
         self.after = after
         self.event = event
         self.causes = causes
+
+
+class Track:
+    """What has happened in one branch so far.
+
+    Attributes:
+        log: its node executions, those of forks in it that have closed included.
+        tips: the last of them: one, or the last of each branch of a fork that has just closed.
+        here: where it stood before the node that is under way.
+        before: what it saw there.
+        attempt: which attempt of that node it is.
+    """
+
+    __slots__ = ("attempt", "before", "here", "log", "tips")
+
+    def __init__(self, tips: tuple[Logged | None, ...]) -> None:
+        self.log: list[Logged] = []
+        self.tips = tips
+        self.here = Position("")
+        self.before: Mapping[str, Any] = {}
+        self.attempt = 1
 
 
 class Tasks:
@@ -141,16 +162,14 @@ class Branches:
         self._step = record.graph.step
         self._tasks = Tasks()
         self._new: dict[Path, Awaitable[Any]] = {}
-        # For each branch: its node executions, the last of them, and where it stood before the one under way.
-        self._logs: dict[Path, list[Logged]] = {}
-        self._tips: dict[Path, tuple[Logged | None, ...]] = {}
-        self._under_way: dict[Path, tuple[Position, Mapping[str, Any], int]] = {}
+        self._tracks: dict[Path, Track] = {(): Track((None,))}
         # For each fork: the node executions that its branches may take, and whether only so many may be under way.
         self._room: dict[Path, int] = {}
         self._bounded: dict[Path, bool] = {}
         self._shown = 0
-        # Whether branches other than the one that moved may move now, or may not any more.
+        # Whether branches other than the one that moved may move now or may not any more, and whether one has failed.
         self._changed = False
+        self._failed = False
 
     async def run(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Position, Mapping[str, Any]]:
         """Run the branches until they meet.
@@ -185,7 +204,7 @@ class Branches:
                 await self._waited(_through(dropped))
             raise
         assert type(place) is Position
-        record.merge(self._logs[()], self._tips[()])
+        record.merge(self._tracks[()].log, self._tracks[()].tips)
         return place, state
 
     async def _onward(self, place: Forked, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
@@ -220,22 +239,23 @@ class Branches:
     async def _begun(self, place: Forked, state: Mapping[str, Any], here: Position) -> tuple[Place, Mapping[str, Any]]:
         """Enter a node and call its action; go on where it does not have to be waited for."""
         path = here.path
+        track = self._tracks[path]
+        track.attempt = 1
         try:
-            if len(self._logs[path]) >= self._room[path[:-1]]:
+            if len(track.log) >= self._room[path[:-1]]:
                 raise limit_met(self._record.limit, here.node)
-            before = child_at(place, path).state
-            view, attempt = before, 1
-            if self._step.at(here.node).prepares:
-                entered, state, view, attempt = self._step.enter_branch(place, state, here)
+            track.here = here
+            view = track.before = child_at(place, path).state
+            if self._record.graph.calls[here.node][2].prepares:
+                entered, state, view, track.attempt = self._step.enter_branch(place, state, here)
                 assert type(entered) is Forked
                 place = entered
-            self._under_way[path] = (here, before, attempt)
-            update = self._record.called(here, MappingProxyType(view), attempt)
+            update = self._record.called(here, MappingProxyType(view), track.attempt)
         except RunError as error:
             return await self._lost(place, state, here, error)
         kind = type(update)
         if kind is dict or not (kind is types.CoroutineType or inspect.isawaitable(update)):
-            return await self._reported(place, state, here, update)
+            return await self._reported(place, state, track, update)
         self._new[path] = update
         return begun(place, here), state
 
@@ -243,39 +263,42 @@ class Branches:
         self, place: Forked, state: Mapping[str, Any], path: Path, task: asyncio.Task[Any]
     ) -> tuple[Place, Mapping[str, Any]]:
         """Take in what an awaited action came to."""
-        here, _, attempt = self._under_way[path]
+        track = self._tracks[path]
         try:
             update = task.result()
         except (Exception, asyncio.CancelledError) as error:
-            return await self._lost(place, state, here, action_failed(here.node, attempt, error))
-        return await self._reported(place, state, here, update)
+            failure = action_failed(track.here.node, track.attempt, error)
+            return await self._lost(place, state, track.here, failure)
+        return await self._reported(place, state, track, update)
 
     async def _lost(
         self, place: Place, state: Mapping[str, Any], here: Position, error: RunError
     ) -> tuple[Place, Mapping[str, Any]]:
-        self._changed = True
-        error.attempt = self._under_way[here.path][2] if here.path in self._under_way else 1
+        self._changed = self._failed = True
+        error.attempt = self._tracks[here.path].attempt
         settled = self._step.branching.failed(place, state, here.path, error)
         return await self._followed(place, settled.place, settled.state, here.path)
 
     async def _reported(
-        self, place: Place, state: Mapping[str, Any], here: Position, update: object
+        self, place: Place, state: Mapping[str, Any], track: Track, update: object
     ) -> tuple[Place, Mapping[str, Any]]:
-        path = here.path
-        _, before, attempt = self._under_way[path]
+        here = track.here
         try:
-            reported = self._step.report_branch(place, here, update, attempt)
+            reported = self._step.report_branch(place, here, update, track.attempt)
         except RunError as error:
             return await self._lost(place, state, here, error)
-        entry = Logged(here, before, reported.report, reported.after, reported.event, self._tips[path])
-        self._logs[path].append(entry)
-        self._tips[path] = (entry,)
+        _, after, _, event, report = reported
+        entry = Logged(here, track.before, report, after, event, track.tips)
+        track.log.append(entry)
+        track.tips = (entry,)
         if self._show is not None:
-            views = MappingProxyType(before), MappingProxyType(reported.report), MappingProxyType(reported.after)
-            await self._show(Executed(self._shown, here, *views, reported.event))
+            views = MappingProxyType(track.before), MappingProxyType(report), MappingProxyType(after)
+            await self._show(Executed(self._shown, here, *views, event))
             self._shown += 1
-        settled = self._step.branching.moved(place, state, here, reported)
-        return await self._followed(place, settled.place, settled.state, path)
+        settled, simple = self._step.branching.moved(place, state, here, reported)
+        if simple and not self._failed:
+            return settled.place, state
+        return await self._followed(place, settled.place, settled.state, here.path)
 
     async def _followed(
         self, before: Place, place: Place, state: Mapping[str, Any], path: Path
@@ -300,27 +323,25 @@ class Branches:
             assert type(old) is Forked
             shrunk = True
             self._close(old, path[length])
-            if len(self._logs[at]) > self._room.pop(at):
+            if len(self._tracks[at].log) > self._room.pop(at):
+                self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 settled = self._step.branching.failed(place, state, at, error)
                 place, state = settled.place, settled.state
-        if len(self._tasks) or self._new:
-            await self._cancelled(self._stale(place, shrunk))
+        if (shrunk or self._failed) and (self._tasks or self._new):
+            live = {here.path for here in running(place)}
+            await self._cancelled([path for path in (*self._tasks.paths(), *self._new) if path not in live])
         return place, state
 
     def _opened(self, place: Place, fork: Forked) -> Place:
         self._changed = True
         path = fork.path
-        if not path:
-            self._logs[()] = []
-            self._tips[()] = (None,)
-        used = len(self._logs[path])
-        limit = self._record.limit - len(self._record.events) if not path else self._room[path[:-1]]
-        self._room[path] = limit - used
+        track = self._tracks[path]
+        limit = self._room[path[:-1]] if path else self._record.limit - len(self._record.events)
+        self._room[path] = limit - len(track.log)
         self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
-            self._logs[*path, number] = []
-            self._tips[*path, number] = self._tips[path]
+            self._tracks[*path, number] = Track(track.tips)
         winner = self._record.winner_of(fork)
         return place if winner is None else self._step.branching.choose(place, fork.name, winner)
 
@@ -328,22 +349,14 @@ class Branches:
         """Put what the branches of a fork did after what came before it, in order of declaration."""
         self._changed = True
         path = fork.path
-        numbers = [last] if fork.wait == "any_of" else range(len(fork.children))
-        tips: dict[int, Logged | None] = {}
+        track = self._tracks[path]
+        ends: dict[int, Logged | None] = {}
         for number in range(len(fork.children)):
-            log, ends = self._logs.pop((*path, number)), self._tips.pop((*path, number))
-            self._under_way.pop((*path, number), None)
-            if number in numbers:
-                self._logs[path] += log
-                tips.update((id(end), end) for end in ends)
-        self._tips[path] = tuple(tips.values())
-
-    def _stale(self, place: Place, shrunk: bool) -> list[Path]:
-        """Give the branches whose actions are under way although nothing waits for them any more."""
-        if not shrunk and not any(child.failure for fork in forks(place) for child in fork.children):
-            return []
-        live = {here.path for here in running(place)}
-        return [path for path in (*self._tasks.paths(), *self._new) if path not in live]
+            ended = self._tracks.pop((*path, number))
+            if number == last or fork.wait == "all_of":
+                track.log += ended.log
+                ends.update((id(end), end) for end in ended.tips)
+        track.tips = tuple(ends.values())
 
     async def _cancelled(self, paths: Iterable[Path]) -> None:
         paths = list(paths)
@@ -366,7 +379,9 @@ class Branches:
         found: list[Logged] = []
 
         def add(path: Path, inner: Place) -> bool:
-            found.extend(self._logs.get(path, ()))
+            if path not in self._tracks:
+                return False
+            found.extend(self._tracks[path].log)
             if type(inner) is Forked:
                 for number, child in enumerate(inner.children):
                     if add((*path, number), child.place) or child.branch == error.branch:

@@ -17,6 +17,7 @@ from diagnosis.runtime.position import (
     Place,
     Position,
     Status,
+    Written,
     bracketed,
     child_at,
     forks,
@@ -116,7 +117,7 @@ class Branching:
         )
         return with_children(fork, tuple(children))
 
-    def moved(self, place: Place, state: Mapping[str, Any], here: Position, reported: Reported) -> Settled:
+    def moved(self, place: Place, state: Mapping[str, Any], here: Position, reported: Reported) -> tuple[Settled, bool]:
         """Move a branch on after one of its nodes.
 
         Args:
@@ -125,32 +126,44 @@ class Branching:
             here: where the branch stands.
             reported: what the node came to.
 
+        Returns:
+            Where the run stands then; and whether no fork opened or closed.
+
         Raises:
             RunError: a fork closes and what its branches wrote cannot be merged, or it fails with a branch of it.
         """
-        path = here.path
+        path, node = here.path, here.node
+        following, seen, wrote, _, _ = reported
         child = child_at(place, path)
         writes = child.writes
-        if reported.writes:
-            writes = (writes, tuple([(key, value, here.node) for key, value in reported.writes]))
-        following, seen = reported.following, reported.after
+        if wrote:
+            writes = (writes, tuple([(key, value, node) for key, value in wrote]))
         if type(following) is Opening:
             fork = self.forked(following, seen, child.branch, path)
             place = with_child(place, path, Child(child.branch, fork, seen, writes))
-            return self.settled(place, state, (*path, 0)) if closable(fork) else Settled(place, state, path)
+            settled = self.settled(place, state, (*path, 0)) if closable(fork) else Settled(place, state, path)
+            return settled, False
         assert type(following) is Position
-        place = self._arrived(place, path, Child(child.branch, following, seen, writes))
-        return self.settled(place, state, path)
+        place, fork = self._arrived(place, path, following, child.branch, seen, writes)
+        if not closable(fork):
+            return Settled(place, state, path), True
+        return self.settled(place, state, path), False
 
-    def _arrived(self, place: Place, path: Path, child: Child) -> Place:
-        """Put a branch at the node that it came to, which may be its end."""
-        here = child.place
-        assert type(here) is Position
+    def _arrived(
+        self, place: Place, path: Path, here: Position, branch: str, seen: Mapping[str, Any], writes: Written
+    ) -> tuple[Forked, Forked]:
+        """Put a branch at the node that it came to, which may be its end; give the place and the branch's fork."""
         fork = place if len(path) == 1 else child_at(place, path[:-1]).place
         assert type(fork) is Forked
-        status: Status = "ended" if here.node in (END, fork.join) else "ready"
-        here = Position(here.node, here.reason, child.branch, path, status)
-        return with_child(place, path, Child(child.branch, here, child.state, child.writes))
+        target = here.node
+        status: Status = "ended" if target == fork.join or target == END else "ready"
+        child = Child(branch, Position(target, here.reason, branch, path, status), seen, writes)
+        if len(path) == 1:
+            made = with_child(place, path, child)
+            return made, made
+        fork = with_child(fork, path[-1:], child)
+        outer = child_at(place, path[:-1])
+        return with_child(place, path[:-1], Child(outer.branch, fork, outer.state, outer.writes, outer.failure)), fork
 
     def settled(self, place: Place, state: Mapping[str, Any], path: Path) -> Settled:
         """Close the fork of a branch if nothing is left to wait for, and every fork that closes with it.
@@ -182,8 +195,8 @@ class Branching:
                 seen, writes = self._joined(fork, parent.state)
             except JoinError as error:
                 return self.failed(place, state, outer, error)
-            closed = Child(parent.branch, here, seen, (parent.writes, tuple(writes)))
-            place, path = self._arrived(place, outer, closed), outer
+            place, _ = self._arrived(place, outer, here, parent.branch, seen, (parent.writes, tuple(writes)))
+            path = outer
         return Settled(place, state, path)
 
     def failed(self, place: Place, state: Mapping[str, Any], path: Path, error: RunError) -> Settled:

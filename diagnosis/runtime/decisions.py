@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeGuard
 
 from diagnosis.runtime.errors import DefinitionError, ReadError
 
@@ -239,8 +239,7 @@ class Choice:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One node execution, as the runtime saw it.
 
     Attributes:
@@ -257,10 +256,10 @@ class Event:
     node: str
     outcome: str
     attempt: int
-    choice: Choice = field(repr=False)
-    others: tuple[Choice, ...] = field(default=(), repr=False)
+    choice: Choice
+    others: tuple[Choice, ...] = ()
     branch: str = ""
-    after: tuple[int, ...] | None = field(default=None, repr=False)
+    after: tuple[int, ...] | None = None
 
     @property
     def reason(self) -> str:
@@ -271,6 +270,10 @@ class Event:
     def choices(self) -> tuple[Choice, ...]:
         """Every choice of the decision that followed: one, unless it opened branches."""
         return (self.choice, *self.others)
+
+    def __repr__(self) -> str:
+        branch = f", branch={self.branch!r}" if self.branch else ""
+        return f"Event(node={self.node!r}, outcome={self.outcome!r}, attempt={self.attempt}{branch})"
 
 
 class ReadView(Mapping[str, Any]):

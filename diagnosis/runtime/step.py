@@ -194,7 +194,7 @@ class Step:
         except RunError as error:
             settled = self.branching.failed(position, state, here.path, error)
             return settled.place, settled.state, None, {}
-        settled = self.branching.moved(position, state, here, reported)
+        settled, _ = self.branching.moved(position, state, here, reported)
         return settled.place, settled.state, reported.event, reported.report
 
     def open(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
