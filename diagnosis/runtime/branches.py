@@ -11,11 +11,23 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from diagnosis.runtime.branching import closable, merged_children
+from diagnosis.runtime.branching import Reported, closable, merged_children
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.errors import RunError, action_failed, limit_met
 from diagnosis.runtime.nodestep import Report
-from diagnosis.runtime.position import Forked, Opening, Path, Place, Position, begun, child_at, movable, running
+from diagnosis.runtime.position import (
+    Child,
+    Forked,
+    Opening,
+    Path,
+    Place,
+    Position,
+    movable,
+    running,
+    standing,
+    with_child,
+    with_children,
+)
 from diagnosis.runtime.run import Executed
 
 if TYPE_CHECKING:
@@ -36,7 +48,7 @@ class Logged:
         before: what it saw before the entry updates.
         report: what the action returned, as it was taken in.
         after: what it saw afterwards.
-        event: the event.
+        event: the event, without its branch.
         causes: the executions that led to it; ``None`` stands for the one that opened the outermost fork.
     """
 
@@ -58,6 +70,20 @@ class Logged:
         self.event = event
         self.causes = causes
 
+    def event_in(self, branch: str, after: tuple[int, ...] | None = None) -> Event:
+        """Give the event as one of a branch.
+
+        Args:
+            branch: the branch.
+            after: the places in the run of the events that led to it, once they are known.
+        """
+        found = self.event
+        return Event(found.node, found.outcome, found.attempt, found.choice, found.others, branch, after)
+
+    def views(self) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
+        """Give the state before, the report and the state after it, read-only."""
+        return MappingProxyType(self.before), MappingProxyType(self.report), MappingProxyType(self.after)
+
 
 class Track:
     """What has happened in one branch so far.
@@ -65,17 +91,15 @@ class Track:
     Attributes:
         log: its node executions, those of forks in it that have closed included.
         tips: the last of them: one, or the last of each branch of a fork that has just closed.
-        here: where it stood before the node that is under way.
-        before: what it saw there.
+        before: what it saw before the node that is under way.
         attempt: which attempt of that node it is.
     """
 
-    __slots__ = ("attempt", "before", "here", "log", "tips")
+    __slots__ = ("attempt", "before", "log", "tips")
 
     def __init__(self, tips: tuple[Logged | None, ...]) -> None:
         self.log: list[Logged] = []
         self.tips = tips
-        self.here = Position("")
         self.before: Mapping[str, Any] = {}
         self.attempt = 1
 
@@ -146,6 +170,9 @@ async def _through(tasks: list[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+_NOT_YET = object()
+
+
 class Branches:
     """A fork while its branches run, from its opening outside branches to its join.
 
@@ -186,7 +213,7 @@ class Branches:
         """
         record = self._record
         self._shown = len(record.events)
-        place: Place = self._step.branching.forked(opening, state)
+        place: Place = _owned(self._step.branching.forked(opening, state))
         try:
             place, state = await self._followed(place, place, state, (0,))
             while type(place) is Forked:
@@ -214,17 +241,9 @@ class Branches:
         while ready and type(current) is Forked:
             here = ready.popleft()
             self._changed = False
-            current, state = await self._begun(current, state, here)
+            current, state = await self._moved(current, state, here.path, _NOT_YET)
             if self._changed:
                 ready = deque(movable(current))
-            else:
-                again = child_at(current, here.path).place
-                assert type(again) is Position
-                if again.status == "ready":
-                    ready.appendleft(again)
-                elif again.status == "ended" and self._bounded[here.path[:-1]]:
-                    # The end of one lets another begin.
-                    ready = deque(movable(current))
         if type(current) is Forked:
             new, self._new = self._new, {}
             done = await self._waited(self._tasks.next(new.items()))
@@ -233,72 +252,99 @@ class Branches:
                 if type(current) is not Forked:
                     break
                 if not self._changed or any(path == here.path for here in running(current)):
-                    current, state = await self._finished(current, state, path, task)
+                    current, state = await self._moved(current, state, path, task)
         return current, state
 
-    async def _begun(self, place: Forked, state: Mapping[str, Any], here: Position) -> tuple[Place, Mapping[str, Any]]:
-        """Enter a node and call its action; go on where it does not have to be waited for."""
-        path = here.path
-        track = self._tracks[path]
-        track.attempt = 1
-        try:
-            if len(track.log) >= self._room[path[:-1]]:
-                raise limit_met(self._record.limit, here.node)
-            track.here = here
-            view = track.before = child_at(place, path).state
-            if self._record.graph.calls[here.node][2].prepares:
-                entered, state, view, track.attempt = self._step.enter_branch(place, state, here)
-                assert type(entered) is Forked
-                place = entered
-            update = self._record.called(here, MappingProxyType(view), track.attempt)
-        except RunError as error:
-            return await self._lost(place, state, here, error)
-        kind = type(update)
-        if kind is dict or not (kind is types.CoroutineType or inspect.isawaitable(update)):
-            return await self._reported(place, state, track, update)
-        self._new[path] = update
-        return begun(place, here), state
-
-    async def _finished(
-        self, place: Forked, state: Mapping[str, Any], path: Path, task: asyncio.Task[Any]
+    async def _moved(
+        self, place: Forked, state: Mapping[str, Any], path: Path, update: object
     ) -> tuple[Place, Mapping[str, Any]]:
-        """Take in what an awaited action came to."""
-        track = self._tracks[path]
-        try:
-            update = task.result()
-        except (Exception, asyncio.CancelledError) as error:
-            failure = action_failed(track.here.node, track.attempt, error)
-            return await self._lost(place, state, track.here, failure)
-        return await self._reported(place, state, track, update)
+        """Move one branch as far as it goes without waiting, and do all that follows from it."""
+        number = path[-1]
+        fork = place if len(path) == 1 else _fork_at(place, path[:-1])
+        assert type(fork) is Forked
+        child, left = await self._along(fork, fork.children[number], self._tracks[path], update)
+        if len(path) == 1:
+            place.children[number] = child  # type: ignore[index]
+        else:
+            place = place._replace(children=list(with_child(place, path, child).children))
+        branching = self._step.branching
+        if isinstance(left, RunError):
+            self._changed = self._failed = True
+            left.attempt = self._tracks[path].attempt
+            settled = branching.failed(place, state, path, left)
+        elif left is not None:
+            settled = branching.moved(place, state, path, left)
+        elif child.ended:
+            self._changed = self._bounded[path[:-1]]
+            if fork.wait == "all_of" and number + 1 < len(fork.children) and not fork.children[number + 1].ended:
+                return place, state  # surely not the last one
+            settled = branching.settled(_counted(place), state, path)
+        else:
+            return place, state
+        return await self._followed(place, _owned(settled.place), settled.state, path)
 
-    async def _lost(
-        self, place: Place, state: Mapping[str, Any], here: Position, error: RunError
-    ) -> tuple[Place, Mapping[str, Any]]:
-        self._changed = self._failed = True
-        error.attempt = self._tracks[here.path].attempt
-        settled = self._step.branching.failed(place, state, here.path, error)
-        return await self._followed(place, settled.place, settled.state, here.path)
+    async def _along(
+        self, fork: Forked, child: Child, track: Track, update: object
+    ) -> tuple[Child, RunError | Reported | None]:
+        """Execute a branch node by node until it ends, or has to wait.
 
-    async def _reported(
-        self, place: Place, state: Mapping[str, Any], track: Track, update: object
-    ) -> tuple[Place, Mapping[str, Any]]:
-        here = track.here
-        try:
-            reported = self._step.report_branch(place, here, update, track.attempt)
-        except RunError as error:
-            return await self._lost(place, state, here, error)
-        _, after, _, event, report = reported
-        entry = Logged(here, track.before, report, after, event, track.tips)
-        track.log.append(entry)
-        track.tips = (entry,)
-        if self._show is not None:
-            views = MappingProxyType(track.before), MappingProxyType(report), MappingProxyType(after)
-            await self._show(Executed(self._shown, here, *views, event))
-            self._shown += 1
-        settled, simple = self._step.branching.moved(place, state, here, reported)
-        if simple and not self._failed:
-            return settled.place, state
-        return await self._followed(place, settled.place, settled.state, here.path)
+        Args:
+            fork: its fork.
+            child: the branch.
+            track: what has happened in it.
+            update: the task of its action, where that is through.
+
+        Returns:
+            The branch, and what else there is to do: its error, or the node that opened a fork in it.
+        """
+        record = self._record
+        here = child.place
+        assert type(here) is Position
+        while True:
+            node = here.node
+            action, takes_config, step = record.graph.calls[node]
+            try:
+                if update is _NOT_YET:
+                    track.attempt = 1
+                    if len(track.log) >= self._room[fork.path]:
+                        raise limit_met(record.limit, node)
+                    track.before = child.state
+                    if step.prepares:
+                        child, track.attempt = self._step.prepared(child, step, node)
+                    view = MappingProxyType(child.state)
+                    try:
+                        if takes_config:
+                            update = action(view, record.config_for(track.attempt, child.branch))
+                        else:
+                            update = action(view)
+                    except Exception as error:
+                        raise action_failed(node, track.attempt, error) from error
+                    kind = type(update)
+                    if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
+                        self._new[here.path] = update  # type: ignore[assignment]
+                        return standing(child, here, "running"), None
+                elif isinstance(update, asyncio.Task):
+                    try:
+                        update = update.result()
+                    except (Exception, asyncio.CancelledError) as error:
+                        raise action_failed(node, track.attempt, error) from error
+                reported = self._step.reported(child, step, here, update, track.attempt)
+            except RunError as error:
+                return child, error
+            entry = Logged(here, track.before, reported.report, reported.after, reported.event, track.tips)
+            track.log.append(entry)
+            track.tips = (entry,)
+            if self._show is not None:
+                await self._show(Executed(self._shown, here, *entry.views(), entry.event_in(here.branch)))
+                self._shown += 1
+            if type(reported.following) is Opening:
+                return child, reported
+            child = self._step.branching.arrived(fork, child, here.path, reported)
+            here = child.place
+            assert type(here) is Position
+            if here.status == "ended":
+                return child, None
+            update = _NOT_YET
 
     async def _followed(
         self, before: Place, place: Place, state: Mapping[str, Any], path: Path
@@ -306,13 +352,13 @@ class Branches:
         """Keep the books on what a move of a branch changed: a fork that opened, and forks that closed."""
         fork = _fork_at(place, path) if before is not place else place
         if type(fork) is Forked and fork.path not in self._room:
-            place = self._opened(place, fork)
+            place = _owned(self._opened(place, fork))
             fork = _fork_at(place, fork.path)
             assert type(fork) is Forked
             if closable(fork):
-                settled = self._step.branching.settled(place, state, (*fork.path, 0))
+                settled = self._step.branching.settled(_counted(place), state, (*fork.path, 0))
                 winner = (*fork.path, merged_children(fork)[0][0])
-                return await self._followed(place, settled.place, settled.state, winner)
+                return await self._followed(place, _owned(settled.place), settled.state, winner)
             return place, state
         shrunk = False
         for length in range(len(path) - 1, -1, -1):
@@ -327,7 +373,7 @@ class Branches:
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 settled = self._step.branching.failed(place, state, at, error)
-                place, state = settled.place, settled.state
+                place, state = _owned(settled.place), settled.state
         if (shrunk or self._failed) and (self._tasks or self._new):
             live = {here.path for here in running(place)}
             await self._cancelled([path for path in (*self._tasks.paths(), *self._new) if path not in live])
@@ -390,6 +436,19 @@ class Branches:
 
         add((), place)
         return found
+
+
+def _owned(place: Place) -> Place:
+    """Give a fork whose outermost branches may be replaced in place: nobody else has it."""
+    if type(place) is Forked and type(place.children) is not list:
+        return place._replace(children=list(place.children))
+    return place
+
+
+def _counted(place: Place) -> Forked:
+    """Give a fork as all others have it, after branches were replaced in place."""
+    assert type(place) is Forked
+    return with_children(place, tuple(place.children))
 
 
 def _fork_at(place: Place, path: Path) -> Place | None:

@@ -43,7 +43,7 @@ class Settled(NamedTuple):
 
 
 class Reported(NamedTuple):
-    """What a node in a branch came to, before the branch moves on.
+    """What a node in a branch came to, before the branch moves on; its event has no branch yet.
 
     Attributes:
         following: the position or the fork that it leads to.
@@ -117,53 +117,42 @@ class Branching:
         )
         return with_children(fork, tuple(children))
 
-    def moved(self, place: Place, state: Mapping[str, Any], here: Position, reported: Reported) -> tuple[Settled, bool]:
+    def moved(self, place: Place, state: Mapping[str, Any], path: Path, reported: Reported) -> Settled:
         """Move a branch on after one of its nodes.
 
         Args:
             place: where the run stands.
             state: the state outside branches.
-            here: where the branch stands.
+            path: the branch's path.
             reported: what the node came to.
-
-        Returns:
-            Where the run stands then; and whether no fork opened or closed.
 
         Raises:
             RunError: a fork closes and what its branches wrote cannot be merged, or it fails with a branch of it.
         """
-        path, node = here.path, here.node
-        following, seen, wrote, _, _ = reported
         child = child_at(place, path)
-        writes = child.writes
-        if wrote:
-            writes = (writes, tuple([(key, value, node) for key, value in wrote]))
-        if type(following) is Opening:
-            fork = self.forked(following, seen, child.branch, path)
-            place = with_child(place, path, Child(child.branch, fork, seen, writes))
-            settled = self.settled(place, state, (*path, 0)) if closable(fork) else Settled(place, state, path)
-            return settled, False
-        assert type(following) is Position
-        place, fork = self._arrived(place, path, following, child.branch, seen, writes)
-        if not closable(fork):
-            return Settled(place, state, path), True
-        return self.settled(place, state, path), False
+        if type(reported.following) is Opening:
+            fork = self.forked(reported.following, reported.after, child.branch, path)
+            place = with_child(place, path, Child(child.branch, fork, reported.after, _more(child, reported)))
+            return self.settled(place, state, (*path, 0))
+        fork_around = place if len(path) == 1 else child_at(place, path[:-1]).place
+        assert type(fork_around) is Forked
+        return self.settled(with_child(place, path, self.arrived(fork_around, child, path, reported)), state, path)
 
-    def _arrived(
-        self, place: Place, path: Path, here: Position, branch: str, seen: Mapping[str, Any], writes: Written
-    ) -> tuple[Forked, Forked]:
-        """Put a branch at the node that it came to, which may be its end; give the place and the branch's fork."""
-        fork = place if len(path) == 1 else child_at(place, path[:-1]).place
-        assert type(fork) is Forked
-        target = here.node
+    def arrived(self, fork: Forked, child: Child, path: Path, reported: Reported) -> Child:
+        """Put a branch at the node that it came to, which may be its end.
+
+        Args:
+            fork: its fork.
+            child: the branch.
+            path: its path.
+            reported: what the node came to; no fork.
+        """
+        following = reported.following
+        assert type(following) is Position
+        target = following.node
         status: Status = "ended" if target == fork.join or target == END else "ready"
-        child = Child(branch, Position(target, here.reason, branch, path, status), seen, writes)
-        if len(path) == 1:
-            made = with_child(place, path, child)
-            return made, made
-        fork = with_child(fork, path[-1:], child)
-        outer = child_at(place, path[:-1])
-        return with_child(place, path[:-1], Child(outer.branch, fork, outer.state, outer.writes, outer.failure)), fork
+        here = Position(target, following.reason, child.branch, path, status)
+        return Child(child.branch, here, reported.after, _more(child, reported))
 
     def settled(self, place: Place, state: Mapping[str, Any], path: Path) -> Settled:
         """Close the fork of a branch if nothing is left to wait for, and every fork that closes with it.
@@ -187,15 +176,18 @@ class Branching:
             if failure is not None:
                 place, state, path = self.failed(place, state, outer, failure)
                 return Settled(place, state, path)
-            here = Position(fork.join, fork.reason, fork.branch, outer)
             if not outer:
-                return Settled(here, self._joined(fork, fork.base)[0], ())
+                return Settled(Position(fork.join, fork.reason), self._joined(fork, fork.base)[0], ())
             parent = child_at(place, outer)
             try:
                 seen, writes = self._joined(fork, parent.state)
             except JoinError as error:
                 return self.failed(place, state, outer, error)
-            place, _ = self._arrived(place, outer, here, parent.branch, seen, (parent.writes, tuple(writes)))
+            around = place if len(outer) == 1 else child_at(place, outer[:-1]).place
+            assert type(around) is Forked
+            status: Status = "ended" if fork.join == around.join else "ready"
+            here = Position(fork.join, fork.reason, parent.branch, outer, status)
+            place = with_child(place, outer, Child(parent.branch, here, seen, (parent.writes, tuple(writes))))
             path = outer
         return Settled(place, state, path)
 
@@ -275,6 +267,14 @@ class Branching:
                 parent = child_at(place, chosen.path)
                 return with_child(place, chosen.path, Child(parent.branch, chosen, parent.state, parent.writes))
         raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
+
+
+def _more(child: Child, reported: Reported) -> Written:
+    """Give what a branch wrote, with what its node wrote now."""
+    if not reported.writes:
+        return child.writes
+    node = reported.event.node
+    return child.writes, tuple([(key, value, node) for key, value in reported.writes])
 
 
 def closable(fork: Forked) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from diagnosis.runtime.definition import Wait
@@ -122,7 +122,7 @@ class Forked(NamedTuple):
     max_concurrency: int | None
     reason: str
     base: Mapping[str, Any]
-    children: tuple[Child, ...]
+    children: Sequence[Child]
     winner: int | None = None
     passed: int = 0
 
@@ -293,13 +293,13 @@ def with_children(fork: Forked, children: tuple[Child, ...]) -> Forked:
     )
 
 
-def begun(place: Place, here: Position) -> Forked:
-    """Give the same place with a branch's node under way.
+def standing(child: Child, here: Position, status: Status) -> Child:
+    """Give the same branch with another status.
 
     Args:
-        place: where the run stands.
-        here: where the branch stands.
+        child: a branch.
+        here: where it stands.
+        status: what it is to have.
     """
-    child = child_at(place, here.path)
-    running = Position(here.node, here.reason, here.branch, here.path, "running")
-    return with_child(place, here.path, Child(child.branch, running, child.state, child.writes))
+    place = Position(here.node, here.reason, here.branch, here.path, status)
+    return Child(child.branch, place, child.state, child.writes)

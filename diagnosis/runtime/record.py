@@ -178,7 +178,7 @@ class Record:
                     if not takes_config:
                         update = action(view)
                     else:
-                        update = action(view, config if attempt == config.attempt else self._config(attempt))
+                        update = action(view, config if attempt == config.attempt else self.config_for(attempt))
                     kind = type(update)
                     if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
                         update = await (update if wait is None else wait(update))
@@ -218,23 +218,6 @@ class Record:
         self.position, self.state = place, state
         self.before[len(self.events)] = (place, state)
 
-    def called(self, here: Position, view: State, attempt: int) -> Any:
-        """Call the action of a node in a branch.
-
-        Args:
-            here: where the branch stands.
-            view: what it sees.
-            attempt: which attempt of the node it is.
-
-        Raises:
-            ActionError: the action raised.
-        """
-        action, takes_config, _ = self.graph.calls[here.node]
-        try:
-            return action(view, self._config(attempt, here.branch)) if takes_config else action(view)
-        except Exception as error:
-            raise action_failed(here.node, attempt, error) from error
-
     def winner_of(self, fork: Forked) -> int | None:
         """Give the place of the branch that is to win a fork, where that was settled beforehand.
 
@@ -268,8 +251,8 @@ class Record:
         for index, entry in enumerate(log, start=len(self.events)):
             places[id(entry)] = index
             self.before[index] = (entry.position, entry.before)
-            self.after[index] = tuple(places[id(cause)] for cause in entry.causes)
-            self.events.append(entry.event)
+            after = tuple([places[id(cause)] for cause in entry.causes])
+            self.events.append(entry.event_in(entry.position.branch, after))
             self.states.append(entry.after)
             self.reports.append(entry.report)
         if tips:
@@ -277,14 +260,20 @@ class Record:
 
     def _events(self) -> tuple[Event, ...]:
         """Give the events; in a run with branches, each with those that led to it."""
-        if not self.after:
+        if not self.before:
             return tuple(self.events)
         return tuple(
-            Event(e.node, e.outcome, e.attempt, e.choice, e.others, e.branch, self.after.get(i, (i - 1,) if i else ()))
-            for i, e in enumerate(self.events)
+            event if event.after is not None else event._replace(after=self.after.get(index, (index - 1,)[:index]))
+            for index, event in enumerate(self.events)
         )
 
-    def _config(self, attempt: int, branch: str = "") -> RunConfig:
+    def config_for(self, attempt: int, branch: str = "") -> RunConfig:
+        """Give the config that an action is called with.
+
+        Args:
+            attempt: which attempt of its node it is.
+            branch: the branch it is called in.
+        """
         key = (attempt, branch)
         if key not in self.configs:
             self.configs[key] = dataclasses.replace(self.config, attempt=attempt, branch=branch)

@@ -16,7 +16,7 @@ from diagnosis.runtime.definition import END, Definition
 from diagnosis.runtime.errors import DefinitionError, InputError, MergeError, RunError, ValueRefusedError, one_of
 from diagnosis.runtime.fanouts import FanOuts
 from diagnosis.runtime.nodestep import NodeStep, Report, Writes, merges_of
-from diagnosis.runtime.position import Child, Opening, Place, Position, begun, child_at, movable, named, with_child
+from diagnosis.runtime.position import Child, Opening, Place, Position, child_at, movable, named, standing, with_child
 
 
 class Entered(NamedTuple):
@@ -135,24 +135,29 @@ class Step:
         if type(position) is Position:
             entered, attempt = self.at(position.node).enter(state)
             return Entered(position, entered, entered, attempt)
-        return self.enter_branch(position, state, named(position, branch))
+        here = named(position, branch)
+        child = child_at(position, here.path)
+        child, attempt = self.prepared(child, self.at(here.node), here.node)
+        child = standing(child, here, "running")
+        return Entered(with_child(position, here.path, child), state, child.state, attempt)
 
-    def enter_branch(self, place: Place, state: Mapping[str, Any], here: Position) -> Entered:
-        """Do what :meth:`enter` does, for a branch that is at hand.
+    def prepared(self, child: Child, step: NodeStep, node: str) -> tuple[Child, int]:
+        """Do what comes before the action of a node in a branch.
 
         Args:
-            place: where the run stands.
-            state: the state outside branches.
-            here: where the branch stands.
+            child: the branch.
+            step: the step of the node.
+            node: the node.
+
+        Returns:
+            The branch, which sees what the action is to see, and the attempt.
         """
-        child = child_at(place, here.path)
         writes: Writes = []
-        seen, attempt = self.at(here.node).enter(child.state, writes)
-        written = child.writes
-        if writes:
-            written = (written, tuple([(key, value, here.node) for key, value in writes]))
-        place = begun(with_child(place, here.path, Child(child.branch, here, seen, written)), here)
-        return Entered(place, state, seen, attempt)
+        seen, attempt = step.enter(child.state, writes)
+        if not writes:
+            return child, attempt
+        wrote = (child.writes, tuple([(key, value, node) for key, value in writes]))
+        return Child(child.branch, child.place, seen, wrote), attempt
 
     def leave(
         self, position: Place, state: Mapping[str, Any], update: object, branch: str = ""
@@ -190,12 +195,12 @@ class Step:
             return following, after, event, report  # type: ignore[return-value]
         here = named(position, branch)
         try:
-            reported = self.report_branch(position, here, update)
+            reported = self.reported(child_at(position, here.path), self.at(here.node), here, update)
         except RunError as error:
             settled = self.branching.failed(position, state, here.path, error)
             return settled.place, settled.state, None, {}
-        settled, _ = self.branching.moved(position, state, here, reported)
-        return settled.place, settled.state, reported.event, reported.report
+        settled = self.branching.moved(position, state, here.path, reported)
+        return settled.place, settled.state, reported.event._replace(branch=here.branch), reported.report
 
     def open(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
         """Open a fork outside branches.
@@ -210,11 +215,14 @@ class Step:
         settled = self.branching.settled(fork, state, (0,))
         return settled.place, settled.state
 
-    def report_branch(self, place: Place, here: Position, update: object, attempt: int | None = None) -> Reported:
+    def reported(
+        self, child: Child, step: NodeStep, here: Position, update: object, attempt: int | None = None
+    ) -> Reported:
         """Take in what the action of a node in a branch returned; the branch has not moved yet.
 
         Args:
-            place: where the run stands.
+            child: the branch.
+            step: the step of the node.
             here: where the branch stands.
             update: what the action returned.
             attempt: the attempt that ``enter`` gave, where it is at hand.
@@ -223,13 +231,11 @@ class Step:
             RunError: what :meth:`leave` raises, but for joins.
         """
         writes: Writes = []
-        seen = child_at(place, here.path).state
         try:
-            following, after, plain, report = self.at(here.node).leave(here, seen, update, attempt, writes)
+            following, after, event, report = step.leave(here, child.state, update, attempt, writes)
         except RunError as error:
             error.attempt = attempt or 1
             raise
-        event = Event(plain.node, plain.outcome, plain.attempt, plain.choice, plain.others, here.branch)
         return Reported(following, after, writes, event, report)
 
     def fail(

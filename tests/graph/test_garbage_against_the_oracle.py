@@ -143,7 +143,7 @@ def test_garbage_under_a_counter_never_buys_a_retry(state: dict[str, Any], node:
     number = state[f"{node}_retry_count"]
     retried = way(node, state)[0] == f"retry_{node}"
     assert retried is (number is None or (type(number) is int and number == 0))
-    entered, attempt = STEP.enter(Position(node), {**state, "orchestration_events": ()})
+    _, _, entered, attempt = STEP.enter(Position(node), {**state, "orchestration_events": ()})
     if number is None or (isinstance(number, int) and not isinstance(number, bool) and number >= 0):
         assert entered[f"{node}_retry_count"] == (number or 0) + 1
         assert attempt == (number or 0) + 2

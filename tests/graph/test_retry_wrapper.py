@@ -20,7 +20,8 @@ LOW = good("verifier", effective_verdict="LOW_CONFID", verifier_output=GAP)
 
 def entered(node: str, **given: Any) -> tuple[Mapping[str, Any], int]:
     state = {**STEP.begin({"run_id": "r"})[1], **given}
-    return STEP.enter(Position(node), state)
+    made = STEP.enter(Position(node), state)
+    return made.view, made.attempt
 
 
 def left(node: str, report: Mapping[str, Any], **given: Any) -> tuple[Mapping[str, Any], str, str]:
@@ -150,7 +151,7 @@ def test_a_garbage_counter_stays_as_it_is_and_is_attempt_2(node: str, garbage: A
 def test_the_other_nodes_have_no_second_attempt(node: str) -> None:
     given = {f"{each}_status": "INVALID_OUTPUT" for each in ("planner", "verifier", "composer", "executor")}
     before = {**STEP.begin({"run_id": "r"})[1], **given}
-    state, attempt = STEP.enter(Position(node), before)
+    _, _, state, attempt = STEP.enter(Position(node), before)
     assert state == before
     assert attempt == 1
 

@@ -201,7 +201,7 @@ def test_entry_updates_come_before_the_action_and_exit_updates_after_it() -> Non
 def test_an_entry_update_that_changes_nothing_leaves_the_state_alone() -> None:
     graph = single(lambda state: {}, entry=Effect("none", lambda state: {}))
     state = graph.step.begin({})[1]
-    entered, attempt = graph.step.enter(graph.step.start, state)
+    _, _, entered, attempt = graph.step.enter(graph.step.start, state)
     assert (entered, attempt) == (state, 1)
 
 
@@ -383,7 +383,7 @@ def test_the_step_is_pure() -> None:
     step = graph.step
     assert isinstance(step, Step)
     position, state = step.begin({"n": 1})
-    entered, attempt = step.enter(position, state)
+    _, _, entered, attempt = step.enter(position, state)
     assert (position, attempt, entered) == (Position("a"), 1, state)
     outcomes = [step.leave(position, entered, {"n": n, "events": [str(n)]}) for n in (5, 6)]
     assert state == {"n": 1, "events": []}
