@@ -12,9 +12,6 @@ from typing import Annotated, Any, Final, NotRequired, Required, get_args, get_o
 
 from diagnosis.runtime.errors import DefinitionError, told
 
-_WRAPPERS = ("Final", "NotRequired", "ReadOnly", "Required")
-
-
 Default = Callable[[dict[str, Any]], Any]
 """``(values of the fields before) -> default``."""
 
@@ -125,7 +122,7 @@ def _field(name: str, hint: Any, required: bool, default: Default | None = None,
         elif origin in (Required, NotRequired):
             required = origin is Required
             hint = get_args(hint)[0]
-        elif origin is Final or getattr(origin, "_name", None) in _WRAPPERS:
+        elif origin is Final or getattr(origin, "_name", None) == "ReadOnly":
             hint = get_args(hint)[0]
         else:
             return Field(name, hint, notes, required, default)

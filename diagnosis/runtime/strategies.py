@@ -153,7 +153,7 @@ class Append(Strategy):
             value = FrozenList(value)
         return History(self._append()(History(), value))
 
-    def _append(self) -> Merging:
+    def _append(self) -> Callable[[History, Any], History]:
         return _append_new if self.unique else History.extended
 
     def merging(self) -> Merging:

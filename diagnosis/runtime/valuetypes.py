@@ -160,8 +160,6 @@ def _stored(wanted: Any, inside: tuple[Any, ...] = ()) -> Any:
     if origin is Literal:
         # For pydantic, True and 1.0 are the literal 1.
         return Annotated[Any, pydantic.PlainValidator(_one_of(args))]
-    if origin in (Required, NotRequired):
-        return origin[_stored(args[0], inside)]
     if origin in (Union, types.UnionType):
         return Union[tuple(_stored(arg, inside) for arg in args)]  # noqa: UP007
     if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable):
@@ -174,7 +172,8 @@ def _stored(wanted: Any, inside: tuple[Any, ...] = ()) -> Any:
         return _typed_dict(wanted, [(field, field.required) for field in fields_of(wanted)], inside)
     if has_fields(wanted) and not is_typed_dict(wanted):
         # Pydantic would take a mapping for a model, and look into a model again.
-        return pydantic.InstanceOf[wanted]
+        instance: Any = pydantic.InstanceOf
+        return instance[wanted]
     return _KEPT_AS.get(wanted, wanted)
 
 
