@@ -126,7 +126,8 @@ class Tasks:
         """
         loop = asyncio.get_running_loop()
         for path, awaitable in new:
-            task = loop.create_task(_awaited(awaitable))
+            own = awaitable if isinstance(awaitable, types.CoroutineType) else _awaited(awaitable)
+            task = loop.create_task(own)
             self._tasks[path] = task
             task.add_done_callback(functools.partial(self._ended, path))
         if not self._done:
@@ -140,6 +141,8 @@ class Tasks:
         return [(path, task) for path, task in found if self._tasks.pop(path, None) is task]
 
     def _ended(self, path: Path, task: asyncio.Task[Any]) -> None:
+        if not task.cancelled():
+            task.exception()  # so that nobody complains where it is not asked for
         if self._tasks.get(path) is task:
             self._done.append((path, task))
             if self._waiting is not None and not self._waiting.done():
@@ -165,7 +168,7 @@ async def _awaited(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-async def _through(tasks: list[asyncio.Task[Any]]) -> None:
+async def _through(tasks: Iterable[asyncio.Future[Any]]) -> None:
     """Wait until cancelled tasks are through, whatever comes of them."""
     await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -219,16 +222,18 @@ class Branches:
             while type(place) is Forked:
                 place, state = await self._onward(place, state)
         except RunError as error:
-            self._drop_new()
             record.position = place
             record.merge(self._up_to(place, error), ())
-            await self._cancelled(self._tasks.paths())
+            await self._cancelled((*self._tasks.paths(), *self._new))
             raise
-        except BaseException as error:
-            self._drop_new()
-            dropped = self._tasks.drop(self._tasks.paths())
-            if dropped and isinstance(error, asyncio.CancelledError):
-                await self._waited(_through(dropped))
+        except asyncio.CancelledError:
+            await self._cancelled((*self._tasks.paths(), *self._new))
+            raise
+        except BaseException:
+            # Whoever closes a stream does not wait any more.
+            self._tasks.drop(self._tasks.paths())
+            for awaitable in self._new.values():
+                _dropped(awaitable)
             raise
         assert type(place) is Position
         record.merge(self._tracks[()].log, self._tracks[()].tips)
@@ -273,6 +278,7 @@ class Branches:
             left.attempt = self._tracks[path].attempt
             settled = branching.failed(place, state, path, left)
         elif left is not None:
+            self._changed = True
             settled = branching.moved(place, state, path, left)
         elif child.ended:
             self._changed = self._bounded[path[:-1]]
@@ -324,6 +330,7 @@ class Branches:
                         self._new[here.path] = update  # type: ignore[assignment]
                         return standing(child, here, "running"), None
                 elif isinstance(update, asyncio.Task):
+                    here = here._replace(status="ready")
                     try:
                         update = update.result()
                     except (Exception, asyncio.CancelledError) as error:
@@ -405,17 +412,13 @@ class Branches:
         track.tips = tuple(ends.values())
 
     async def _cancelled(self, paths: Iterable[Path]) -> None:
+        """Cancel actions and wait until they are through."""
         paths = list(paths)
+        dropped: list[asyncio.Future[Any]] = [*self._tasks.drop(paths)]
         for path in paths:
-            _close_unstarted(self._new.pop(path, None))
-        dropped = self._tasks.drop(paths)
+            dropped += _dropped(self._new.pop(path, None))
         if dropped:
             await self._waited(_through(dropped))
-
-    def _drop_new(self) -> None:
-        for awaitable in self._new.values():
-            _close_unstarted(awaitable)
-        self._new.clear()
 
     async def _waited(self, awaitable: Awaitable[Any]) -> Any:
         return await (awaitable if self._wait is None else self._wait(awaitable))
@@ -460,6 +463,11 @@ def _fork_at(place: Place, path: Path) -> Place | None:
     return place
 
 
-def _close_unstarted(awaitable: object) -> None:
+def _dropped(awaitable: object) -> list[asyncio.Future[Any]]:
+    """Drop an awaitable that nobody has begun to wait for; give what runs all the same, and was cancelled."""
     if isinstance(awaitable, types.CoroutineType):
         awaitable.close()
+    if isinstance(awaitable, asyncio.Future):
+        awaitable.cancel()
+        return [awaitable]
+    return []

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
 from diagnosis.runtime.errors import DefinitionError, JoinError, RunError, told
+from diagnosis.runtime.markers import ReplaceAll
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
     Child,
@@ -221,12 +222,15 @@ class Branching:
             for key, value, node in written(child.writes):
                 if key in self._private:
                     continue
-                alone = key in self._replacing or type(value).__name__ == "ReplaceAll"
+                alone = key in self._replacing or isinstance(value, ReplaceAll)
                 owner = owners.setdefault(key, (number, node, alone))
                 if owner[0] != number and (alone or owner[2]):
                     raise self._conflict(fork, key, owner[:2], (number, node))
                 try:
-                    self._put(state, key, value)
+                    if key in self._replacing:
+                        state[key] = value
+                    else:
+                        self._put(state, key, value)
                 except Exception as error:
                     raise JoinError(
                         f"the fork at {fork.name!r}: what node {node!r} in branch {child.branch!r} wrote to {key!r} "

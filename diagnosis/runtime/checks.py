@@ -24,9 +24,10 @@ def findings(definition: Definition) -> list[Finding]:
         definition: the graph.
 
     Returns:
-        All findings, by subject: names and declarations first, then edges, then reachability.
+        All findings, by subject: subgraphs first, then names and declarations, then edges, then reachability.
     """
     return [
+        *definition.found,
         *_nodes(definition),
         *_keys(definition),
         *_edges(definition),
@@ -90,26 +91,29 @@ def _keys(definition: Definition) -> Iterator[Finding]:
         if not isinstance(strategy, Strategy):
             yield Finding("bad_strategy", key, f"found {strategy!r}; a key takes Replace, Append, Merge or Custom")
 
-    def unknown(where: str, names: Iterable[str]) -> Iterator[Finding]:
+    def unknown(where: str, names: Iterable[str], node: str = "") -> Iterator[Finding]:
         for name in names:
-            if name not in keys:
-                yield Finding("unknown_key", where, f"declares {name!r}; the keys of the graph are {one_of(keys)}")
+            if name not in keys or node not in definition.private.get(name, (node,)):
+                own = definition.open_keys
+                yield Finding("unknown_key", where, f"declares {name!r}; the keys of the graph are {one_of(own)}")
 
     for node in definition.nodes:
-        yield from unknown(f"node {node.name!r}, owned keys", node.owns or ())
+        yield from unknown(f"node {node.name!r}, owned keys", node.owns or (), node.name)
         for effect in node.effects:
             where = f"node {node.name!r}, update {effect.name!r}"
-            yield from unknown(where, dict.fromkeys(effect.reads + effect.writes))
+            yield from unknown(where, dict.fromkeys(effect.reads + effect.writes), node.name)
         for label, reading in (("attempt", node.attempt), ("outcome", node.outcome)):
-            yield from unknown(f"node {node.name!r}, {label}", reading.reads if reading else ())
+            yield from unknown(f"node {node.name!r}, {label}", reading.reads if reading else (), node.name)
     for conditional in definition.conditionals:
+        source = conditional.source
         if isinstance(conditional.decision, Decision):
             for rule in conditional.decision.rules:
                 for condition in rule.when:
-                    where = f"node {conditional.source!r}, rule {rule.name!r}, condition {condition.name!r}"
-                    yield from unknown(where, condition.reads)
+                    where = f"node {source!r}, rule {rule.name!r}, condition {condition.name!r}"
+                    yield from unknown(where, condition.reads, source)
         else:
-            yield from unknown(f"node {conditional.source!r}, router", conditional.decision.reads or ())
+            yield from unknown(f"node {source!r}, router", conditional.decision.reads or (), source)
+        yield from unknown(f"node {source!r}, keys that its decision owns", conditional.owns, source)
     yield from unknown("input keys", definition.inputs or ())
     if definition.id_key is not None:
         yield from unknown("id key", [definition.id_key])
@@ -117,6 +121,8 @@ def _keys(definition: Definition) -> Iterator[Finding]:
         yield from unknown("event key", [definition.event_log.key])
         if not isinstance(keys.get(definition.event_log.key, Append()), Append):
             yield Finding("bad_strategy", definition.event_log.key, "the event key must be an Append key")
+        elif getattr(keys.get(definition.event_log.key), "unique", False):
+            yield Finding("bad_strategy", definition.event_log.key, "the event key keeps every event; drop unique=True")
 
 
 def _edges(definition: Definition) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ class CompiledGraph(Shown):
     @property
     def fingerprint(self) -> str:
         """A short text that differs where the topology, the rules or the keys do."""
-        return hashlib.sha256(self.topology.text().encode()).hexdigest()[:16]
+        return hashlib.sha256(self.topology.text().encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
     def text(self) -> str:
         """Give the topology as text."""
@@ -165,12 +165,13 @@ class CompiledGraph(Shown):
         *,
         config: RunConfig | None = None,
         recursion_limit: int | None = None,
+        winners: Winners | None = None,
     ) -> Iterator[Executed]:
         """Run and yield each node execution as it completes, then raise where the run failed.
 
         Arguments and errors are those of :meth:`run`.
         """
-        record = Record(self, input, config, recursion_limit)
+        record = Record(self, input, config, recursion_limit, winners)
         drive = record.drive(handed, handed)
         try:
             item = drive.send(None)
@@ -193,9 +194,10 @@ class CompiledGraph(Shown):
         *,
         config: RunConfig | None = None,
         recursion_limit: int | None = None,
+        winners: Winners | None = None,
     ) -> AsyncIterator[Executed]:
         """Do what :meth:`stream` does, in the running event loop."""
-        record = Record(self, input, config, recursion_limit)
+        record = Record(self, input, config, recursion_limit, winners)
         drive = record.drive(handed, handed)
         try:
             item = drive.send(None)

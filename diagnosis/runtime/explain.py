@@ -153,6 +153,8 @@ def explain(definition: Definition, source: str, state: State, *, reason: str | 
             code = given.reason if isinstance(given, Command) else None
             goto = given.goto if isinstance(given, Command) else given
             keys = [way.goto for way in ways_of((goto,) if isinstance(goto, Send) else goto)]
+            if not keys:
+                raise DefinitionError("an empty list")
             route = " + ".join(keys)
             target = " + ".join(conditional.targets[key] for key in keys)
         except Exception as error:

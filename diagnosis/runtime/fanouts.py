@@ -24,6 +24,7 @@ class FanOut:
         origin: what opens it; see :data:`Origin`.
         rule: the name of the rule that opens it, if a rule does.
         targets: the first nodes of its branches, each once, in order of declaration.
+        routes: the route keys that may be chosen together, for a router or Commands.
         fork: how it runs, as declared.
         join: where its branches meet; ``None`` where there is no such node.
     """
@@ -32,6 +33,7 @@ class FanOut:
     origin: Origin
     rule: str | None
     targets: tuple[str, ...]
+    routes: tuple[str, ...]
     fork: Fork
     join: str | None
 
@@ -101,10 +103,15 @@ class FanOuts:
             if node.fork is not None:
                 yield self._made(node.name, "goto", None, _together(node.goto, node.fork), node.fork)
 
-    def _made(self, source: str, origin: Origin, rule: str | None, targets: Sequence[str], fork: Fork) -> FanOut:
+    def _made(
+        self, source: str, origin: Origin, rule: str | None, targets: Sequence[str] | Mapping[str, str], fork: Fork
+    ) -> FanOut:
+        routes: tuple[str, ...] = ()
+        if isinstance(targets, Mapping):
+            routes, targets = tuple(targets), list(targets.values())
         into = tuple(dict.fromkeys(target for target in targets if target in self._ways))
         join = fork.join if fork.join is not None else self._meeting(into)
-        return FanOut(source, origin, rule, into, fork, join)
+        return FanOut(source, origin, rule, into, routes, fork, join)
 
     def _meeting(self, targets: Sequence[str]) -> str | None:
         """Give the nearest node that every way from every target to END passes; with one target, after it."""
@@ -225,7 +232,7 @@ class FanOuts:
         later = self.reached(
             [node for node in self._ways[join] if node != source], frozenset((source, END, *fan_out.targets))
         )
-        order = (START, *self._definition.names)
+        rank = {node: number for number, node in enumerate(self._ways)}
         owner: dict[str, str] = {}
         for target, region in regions.items():
             if source in region:
@@ -235,7 +242,8 @@ class FanOuts:
                 )
                 yield Finding("loop_around_fork", fan_out.where, detail)
                 return
-            for node in (node for node in order if node in region):
+            inside = sorted(region, key=rank.__getitem__)
+            for node in inside:
                 if node in owner:
                     yield Finding(
                         "shared_branch_node",
@@ -245,7 +253,7 @@ class FanOuts:
                     )
                     break
                 owner[node] = target
-            for node in (node for node in order if node in region):
+            for node in inside:
                 if node in later:
                     yield Finding(
                         "past_the_join",
@@ -264,11 +272,11 @@ class FanOuts:
                     )
 
 
-def _together(targets: Mapping[str, str], fork: Fork) -> list[str]:
-    """Give the targets of the routes that may be chosen together."""
+def _together(targets: Mapping[str, str], fork: Fork) -> dict[str, str]:
+    """Give the routes that may be chosen together, with their targets."""
     if fork.routes is not None:
-        return [targets[route] for route in fork.routes if route in targets]
-    return [target for target in targets.values() if target != END]
+        return {route: targets[route] for route in fork.routes if route in targets}
+    return {route: target for route, target in targets.items() if target != END}
 
 
 def _nearest_common(following: Mapping[str, str], rank: Mapping[str, int], one: str, other: str) -> str:

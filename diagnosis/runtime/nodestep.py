@@ -13,6 +13,7 @@ from diagnosis.runtime.errors import (
     ConditionError,
     DefinitionError,
     EffectError,
+    MergeError,
     OwnershipError,
     ReportError,
     UndeclaredKeyError,
@@ -459,10 +460,10 @@ class NodeStep:
                 node=self._name,
             )
         for send in sends:
-            if targets[send.goto] not in fan_out.targets:
+            if send.goto not in fan_out.routes:
                 raise UnmappedRouteError(
-                    f"{who} gave {send.goto!r} in a list, which is no route that opens a branch; those that do lead to "
-                    f"{one_of(fan_out.targets)}",
+                    f"{who} gave {send.goto!r} in a list, which is no route that opens a branch; those that do are "
+                    f"{one_of(fan_out.routes)}",
                     node=self._name,
                 )
         choices = [Choice(self._name, targets[send.goto], send.goto, rule, reason or send.goto) for send in sends]
@@ -482,7 +483,9 @@ class NodeStep:
                 raise ReportError(f"{who} sent {key!r} to {send.goto!r}: only the runtime adds events", node=self._name)
             try:
                 made[key] = freeze(value)
-            except ValueRefusedError as error:
+                if self._merges[key] is None:
+                    refuse_marker(made[key])
+            except (ValueRefusedError, MergeError) as error:
                 raise ReportError(f"{who} sent {key!r} to {send.goto!r}: {error}", node=self._name) from error
         return made
 
@@ -498,6 +501,8 @@ class NodeStep:
             try:
                 frozen = freeze(value)
                 merge = self._merges[key]
+                if merge is None:
+                    refuse_marker(frozen)
                 merged[key] = frozen if merge is None else merge(merged[key], frozen)
             except Exception as error:
                 raise ReportError(

@@ -118,7 +118,7 @@ class Record:
         self.reports: list[Report] = []
         self.stop: Stop = "ended"
         self.error: RunError | None = None
-        self.winners = {fork: list(branches) for fork, branches in (winners or {}).items()}
+        self.winners = _checked_winners(winners)
         # What a run with branches adds: see Run and Event.
         self.before: dict[int, tuple[Position, State]] = {}
         self.after: dict[int, tuple[int, ...]] = {}
@@ -161,13 +161,14 @@ class Record:
         keep_event, keep_state, keep_report = events.append, states.append, self.reports.append
         view = MappingProxyType(state)
         begun = len(events)
+        position: Position = place  # type: ignore[assignment]
         attempt = 1
         try:
             for _ in range(self.limit - begun):
                 node = place.node
                 if node not in calls:
                     break
-                position: Position = place  # type: ignore[assignment]
+                position = place  # type: ignore[assignment]
                 action, takes_config, step = calls[node]
                 attempt = 1
                 if step.prepares:
@@ -207,8 +208,7 @@ class Record:
             error.attempt = attempt
             raise
         finally:
-            if type(place) is Position:
-                self.position = place
+            self.position = place if type(place) is Position else position
             if len(events) > begun:
                 self.state = states[-1]
         return place, state
@@ -305,6 +305,16 @@ class Record:
             if check:
                 raise self.error
         return run
+
+
+def _checked_winners(winners: Winners | None) -> dict[str, list[str]]:
+    given: Any = winners or {}
+    if not isinstance(given, Mapping) or any(isinstance(each, str) for each in given.values()):
+        raise DefinitionError(
+            f"winners is a mapping from the name of a fork to a list of branches, such as {{'plan': ['web[0]']}}; "
+            f"found {winners!r}"
+        )
+    return {fork: list(branches) for fork, branches in given.items()}
 
 
 def _being_cancelled() -> bool:

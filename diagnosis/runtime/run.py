@@ -183,7 +183,8 @@ class Run(Shown):
         count = f"{len(self.events)} node execution{'s' if len(self.events) != 1 else ''}"
         if self.ended:
             return f"ended after {count} at {self.final_node} ({self.reason})"
-        return f"stopped by {self.stop} after {count} at {self.failed_at}: {self.error}"
+        branch = f" in {self.error.branch}" if self.error is not None and self.error.branch else ""
+        return f"stopped by {self.stop} after {count} at {self.failed_at}{branch}: {self.error}"
 
 
 def decided_on(step: Executed, definition: Definition) -> Mapping[str, Any]:

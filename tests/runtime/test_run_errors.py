@@ -231,7 +231,7 @@ def test_a_route_key_outside_the_mapping_is_told_with_source_key_and_keys() -> N
     assert error.node == "x"
 
 
-@pytest.mark.parametrize("route", [None, 5, ["go"], ""])
+@pytest.mark.parametrize("route", [None, 5, ""])
 def test_a_route_that_is_no_text_is_no_route(route: Any) -> None:
     error = failure(routed(lambda state: route, {"go": "y"}), UnmappedRouteError)
     assert str(error) == f"the router of node 'x' gave {route!r}, which is not in its mapping; the keys are 'go'"
