@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from diagnosis.runtime import END, START, Decision, Run, TopologyEdge
+from diagnosis.runtime import END, GOTO, START, Decision, JoinError, Run, TopologyEdge
+from diagnosis.views.labels import visible
 
 if TYPE_CHECKING:
     from diagnosis.verify import Coverage
 
-EdgeKey = tuple[str, str | None, str]
-"""Source, route key, target: what tells the edges of a picture apart."""
+EdgeKey = tuple[str, bool, str | None, str]
+"""Source, whether it is a goto, route key, target: what tells the edges of a picture apart."""
 
 TIMES: Final = "\u00d7"
 """The multiplication sign, which every engine has a glyph for."""
@@ -86,7 +87,16 @@ class Overlay:
         Args:
             edge: one of the picture's edges.
         """
-        return self.edges.get((edge.source, edge.route, edge.target), self.other_edge)
+        return self.edges.get(edge_key(edge), self.other_edge)
+
+
+def edge_key(edge: TopologyEdge) -> EdgeKey:
+    """Give what tells an edge from all others.
+
+    Args:
+        edge: one of the picture's edges.
+    """
+    return edge.source, edge.kind == "goto", edge.route, edge.target
 
 
 PLAIN: Final = Overlay((), {}, {})
@@ -123,19 +133,22 @@ def run_overlay(run: Run) -> Overlay:
     visits: dict[str, list[int]] = {}
     taken: dict[EdgeKey, list[int]] = {}
     why: dict[EdgeKey, dict[str, list[int]]] = {}
-    entry = run.graph.definition.entry or ""
+    definition = run.graph.definition
+    branch_ended = False
     for number, event in enumerate(run.events, start=1):
-        choice = event.choice
-        key = (choice.source, choice.route, choice.target)
         visits.setdefault(event.node, []).append(number)
-        taken.setdefault(key, []).append(number)
-        why.setdefault(key, {}).setdefault(choice.reason, []).append(number)
+        for choice in event.choices:
+            goto = choice.rule == GOTO and definition.node_has_goto(choice.source)
+            key = (choice.source, goto, choice.route, choice.target)
+            _note(taken.setdefault(key, []), number)
+            _note(why.setdefault(key, {}).setdefault(choice.reason, []), number)
+        branch_ended = branch_ended or bool(event.branch and event.choice.target == END)
     nodes = {node: Look(steps_text(steps), _ON_PATH) for node, steps in visits.items()}
     nodes[START] = Look("", _ON_PATH)
-    if run.ended:
-        nodes[END] = Look("", _ON_PATH)
-    else:
-        nodes[run.position.node] = _stopped(run, visits.get(run.position.node, []))
+    if run.ended or branch_ended:
+        nodes[END] = Look("" if run.ended else "of a branch", _ON_PATH)
+    if not run.ended:
+        nodes[run.failed_at] = _stopped(run, visits.get(run.failed_at, []))
     edges = {
         key: Look(
             steps_text(steps),
@@ -144,18 +157,28 @@ def run_overlay(run: Run) -> Overlay:
         )
         for key, steps in taken.items()
     }
-    edges[START, None, entry] = Look("", _EDGE_TAKEN)
+    edges[START, False, None, definition.entry or ""] = Look("", _EDGE_TAKEN)
     return Overlay((f"Run of {run.graph.name}", run.summary), nodes, edges, Look("", _ASIDE), Look("", _EDGE_ASIDE))
+
+
+def _note(numbers: list[int], number: int) -> None:
+    """Note a step once, however many branches it opened there."""
+    if not numbers or numbers[-1] != number:
+        numbers.append(number)
 
 
 def _stopped(run: Run, before: Sequence[int]) -> Look:
     """Mark the node at which a run failed, or before which it met its limit."""
     number = len(run.events) + 1
+    where = f" in {visible(run.error.branch)}" if run.error is not None and run.error.branch else ""
+    # At a limit and at a join no node is under way.
+    began = run.stop == "error" and not isinstance(run.error, JoinError)
+    steps = [*before, number] if began else before
+    lines = [steps_text(steps)] if steps else []
     if run.stop == "limit":
-        lines = [steps_text(before)] if before else []
-        lines.append(f"{TIMES} limit met before step {number}")
+        lines.append(f"{TIMES} limit met{where} before step {number}")
     else:
-        lines = [steps_text([*before, number]), f"{TIMES} failed: {type(run.error).__name__}"]
+        lines.append(f"{TIMES} failed{where}: {type(run.error).__name__}")
     return Look("\n".join(lines), _STOPPED)
 
 
@@ -179,13 +202,18 @@ def coverage_overlay(coverage: Coverage) -> Overlay:
     nodes = {name: look("node", name, {}, edge=False) for name in definition.names}
     edges = {}
     for edge in coverage.model.graph.topology.edges:
-        key = (edge.source, edge.route, edge.target)
         if edge.route is None:
-            edges[key] = look("edge", f"{edge.source}->{edge.target}", {}, edge=True)
+            edges[edge_key(edge)] = look("edge", f"{edge.source}->{edge.target}", {}, edge=True)
         else:
             reasons = _reason_notes(coverage, edge)
-            edges[key] = look("route", f"{edge.source}.{edge.route}", reasons, edge=True)
-    counts = [f"{kind}s {'{} of {}'.format(*coverage.counts(kind))}" for kind in ("node", "edge", "reason", "rule")]
+            edges[edge_key(edge)] = look("route", f"{edge.source}.{edge.route}", reasons, edge=True)
+        won = found.get(("winner", f"{edge.source}->{edge.target}"))
+        if edge.parallel and won is not None:
+            own = edges[edge_key(edge)]
+            word = f"won {won.hits}{TIMES}" if won.feasible else "cannot win"
+            edges[edge_key(edge)] = Look(f"{own.note}, {word}", own.attributes, own.reasons)
+    shown = ("node", "edge", "reason", "rule", *(kind for kind in coverage.kinds if kind == "winner"))
+    counts = [f"{kind}s {'{} of {}'.format(*coverage.counts(kind))}" for kind in shown]
     runs = f"{coverage.runs} run{'' if coverage.runs == 1 else 's'}"
     return Overlay((f"Coverage of {coverage.model.name} by {runs}", ", ".join(counts)), nodes, edges)
 
@@ -193,12 +221,12 @@ def coverage_overlay(coverage: Coverage) -> Overlay:
 def _reason_notes(coverage: Coverage, edge: TopologyEdge) -> dict[str, str]:
     """Tell how often each reason of a route was given; a plain router has one reason a route, with nothing to add."""
     conditional = coverage.model.graph.definition.conditional(edge.source)
-    if conditional is None or not isinstance(conditional.decision, Decision):
+    if edge.kind == "goto" or conditional is None or not isinstance(conditional.decision, Decision):
         return {}
     items = {item.name: item for item in coverage.of("rule")}
     notes = {}
     for reason in edge.reasons:
-        rules = [rule for rule in conditional.decision.rules if (rule.route, rule.reason) == (edge.route, reason)]
+        rules = [rule for rule in conditional.decision.rules if edge.route in rule.routes and rule.reason == reason]
         own = [items[f"{edge.source}.{rule.name}"] for rule in rules]
         feasible = any(item.feasible for item in own)
         notes[reason] = f" {sum(item.hits for item in own)}{TIMES}" if feasible else " infeasible"

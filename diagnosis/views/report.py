@@ -14,7 +14,7 @@ from diagnosis.scenarios import SuiteResult, scenario_text
 from diagnosis.verify import Coverage, Proof
 from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.files import write_file
-from diagnosis.views.tables import coverage_summary, terminations_table
+from diagnosis.views.tables import choices_text, coverage_summary, path_nodes, terminations_table
 from diagnosis.views.terminal import safe
 
 MANY_PICTURES = 200
@@ -63,7 +63,13 @@ def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: 
         )
     drawn = len(result.results) <= MANY_PICTURES
     scenarios = [
-        {"result": item, "picture": draw(item.run) if drawn or not item.passed else None} for item in result.results
+        {
+            "result": item,
+            "picture": draw(item.run) if drawn or not item.passed else None,
+            "path": path_nodes(item.run),
+            "branches": any(event.branch for event in item.run.events),
+        }
+        for item in result.results
     ]
     return template.render(
         version=__version__,
@@ -72,6 +78,7 @@ def report_html(result: SuiteResult, coverages: Mapping[str, Coverage], proofs: 
         scenarios=scenarios,
         endings=terminations_table(result).to_dict("records"),
         picture=_picture,
+        choices=choices_text,
     )
 
 

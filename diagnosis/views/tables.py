@@ -10,11 +10,15 @@ from diagnosis.runtime import (
     REPEAT,
     START,
     CompiledGraph,
+    Definition,
     DiagnosisError,
+    Event,
     Explanation,
     Model,
     RouterDecision,
     Run,
+    TopologyFork,
+    bracketed,
     one_of,
 )
 
@@ -26,9 +30,20 @@ if TYPE_CHECKING:
 
     Results = SuiteResult | Iterable[ScenarioResult]
 
+_Way = tuple[str, str | None, str, str | None, TopologyFork | None]
+"""Conditions, route key, target, reason code, and the fork that is opened."""
+
+_Forks = dict[tuple[str, str, str | None], TopologyFork]
+"""Source, origin and rule -> fork."""
+
 _TEXT: Final = "string[python]"
 _COUNT: Final = "int64"
 _TRUTH: Final = "boolean"
+_SOME: Final = "Int64"
+"""A count that may be missing."""
+
+TOGETHER: Final = " + "
+"""What stands between things that are chosen at once."""
 
 
 class TableError(DiagnosisError):
@@ -61,9 +76,9 @@ def runs_table(results: Results) -> pandas.DataFrame:
         results: what a suite came to, or results of scenarios.
 
     Returns:
-        Columns ``scenario``, ``title``, ``passed``, ``executions``, ``path`` (``a > b > c``), ``final_node``,
-        ``termination_reason``, ``degraded`` and ``stop`` (``ended``, ``limit`` or ``error``). Of a run that did not
-        end, the last node, reason and degradation are missing values.
+        Columns ``scenario``, ``title``, ``passed``, ``executions``, ``path`` (``a > b > c``, see :func:`path_text`),
+        ``final_node``, ``termination_reason``, ``degraded`` and ``stop`` (``ended``, ``limit`` or ``error``). Of a run
+        that did not end, the last node, reason and degradation are missing values.
     """
     columns = {
         "scenario": _TEXT,
@@ -84,7 +99,7 @@ def runs_table(results: Results) -> pandas.DataFrame:
                 result.scenario.title,
                 result.passed,
                 len(result.path),
-                " > ".join(result.path),
+                path_text(result.run),
                 result.run.final_node,
                 result.run.reason,
                 (result.trace or {}).get("degraded"),
@@ -112,7 +127,7 @@ def terminations_table(results: Results) -> pandas.DataFrame:
         if run.ended:
             key = (False, run.reason or "", run.final_node)
         else:
-            key = (True, f"{run.stop} ({type(run.error).__name__})", run.position.node)
+            key = (True, f"{run.stop} ({type(run.error).__name__})", run.failed_at)
         groups.setdefault(key, []).append(result.name)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0][1], group[0][2] or ""))
     columns = {"termination_reason": _TEXT, "final_node": _TEXT, "runs": _COUNT, "scenarios": _TEXT}
@@ -127,34 +142,87 @@ def events_table(run: Run) -> pandas.DataFrame:
 
     Returns:
         Columns ``step`` (from 1), ``node``, ``attempt``, ``outcome``, ``route``, ``rule``, ``reason_code`` and
-        ``next``. Route and rule are missing values on a fixed edge.
+        ``next``. Route and rule are missing values on a fixed edge. What opens several branches has all of their routes
+        and next nodes, such as ``a + b``. Runs of a graph that declares branches have two more columns: ``branch`` (as
+        ``worker[1]``; empty outside branches) behind the node, and at the end ``after``, the steps that led to this
+        one, such as ``2, 4``.
     """
+    branching = bool(run.graph.topology.forks)
     columns = {
         "step": _COUNT,
         "node": _TEXT,
+        **({"branch": _TEXT} if branching else {}),
         "attempt": _COUNT,
         "outcome": _TEXT,
         "route": _TEXT,
         "rule": _TEXT,
         "reason_code": _TEXT,
         "next": _TEXT,
+        **({"after": _TEXT} if branching else {}),
     }
-    return _frame(
-        columns,
-        (
-            (
-                number,
-                event.node,
-                event.attempt,
-                event.outcome,
-                event.choice.route,
-                event.choice.rule,
-                event.reason,
-                event.choice.target,
-            )
-            for number, event in enumerate(run.events, start=1)
-        ),
+
+    def row(index: int, event: Event) -> tuple[Any, ...]:
+        branch, after = (event.branch,), (_after(index, event),)
+        return (
+            index + 1,
+            event.node,
+            *(branch if branching else ()),
+            event.attempt,
+            event.outcome,
+            *choices_text(event),
+            *(after if branching else ()),
+        )
+
+    return _frame(columns, (row(index, event) for index, event in enumerate(run.events)))
+
+
+def _after(index: int, event: Event) -> str:
+    """Write the steps that led to one, from 1; the first one follows none."""
+    causes = range(max(0, index - 1), index) if event.after is None else event.after
+    return ", ".join(str(cause + 1) for cause in causes)
+
+
+def choices_text(event: Event) -> tuple[str | None, str | None, str, str]:
+    """Write what a decision came to: route keys, rule, reason codes and next nodes; of several branches, all of them.
+
+    Args:
+        event: a node execution.
+
+    Returns:
+        The four texts; route and rule are ``None`` on a fixed edge. A reason code that all branches share stands once.
+    """
+    choices = event.choices
+    routes = [choice.route for choice in choices if choice.route is not None]
+    reasons = dict.fromkeys(choice.reason for choice in choices)
+    return (
+        TOGETHER.join(routes) if routes else None,
+        event.choice.rule,
+        TOGETHER.join(reasons),
+        TOGETHER.join(choice.target for choice in choices),
     )
+
+
+def path_nodes(run: Run) -> tuple[str, ...]:
+    """Give the nodes of a run's path, in a branch with its place behind them.
+
+    Args:
+        run: a run, ended or not.
+    """
+    if not any(event.branch for event in run.events):
+        return run.path
+    return tuple(step.event.node + bracketed(step.position.path) for step in run.steps)
+
+
+def path_text(run: Run) -> str:
+    """Write the path of a run.
+
+    Args:
+        run: a run, ended or not.
+
+    Returns:
+        A text such as ``a > b > c``. A node in a branch has the branch's place behind it, such as ``check[1]``.
+    """
+    return " > ".join(path_nodes(run))
 
 
 def coverage_summary(coverage: Coverage) -> pandas.DataFrame:
@@ -167,14 +235,12 @@ def coverage_summary(coverage: Coverage) -> pandas.DataFrame:
         Columns ``kind``, ``covered``, ``total``, ``percent`` (0 to 100, cut to one decimal) and ``missing`` (names,
         joined by commas).
     """
-    from diagnosis.verify import KINDS
-
     columns = {"kind": _TEXT, "covered": _COUNT, "total": _COUNT, "percent": "float64", "missing": _TEXT}
     return _frame(
         columns,
         (
             (kind, *coverage.counts(kind), _percent(coverage.percent(kind)), ", ".join(coverage.missing(kind)))
-            for kind in KINDS
+            for kind in coverage.kinds
         ),
     )
 
@@ -197,10 +263,8 @@ def coverage_table(coverage: Coverage, kind: str | None = None) -> pandas.DataFr
     Raises:
         TableError: there is no such kind.
     """
-    from diagnosis.verify import KINDS
-
-    if kind is not None and kind not in KINDS:
-        raise TableError(f"there is no coverage of kind {kind!r}; kinds are {one_of(KINDS)}")
+    if kind is not None and kind not in coverage.kinds:
+        raise TableError(f"there is no coverage of kind {kind!r}; kinds are {one_of(coverage.kinds)}")
     items = coverage.items if kind is None else coverage.of(kind)
     columns = {"kind": _TEXT, "item": _TEXT, "covered": "bool", "hits": _COUNT, "feasible": "bool"}
     return _frame(columns, ((item.kind, item.name, item.covered, item.hits, item.feasible) for item in items))
@@ -271,7 +335,7 @@ def explanation_table(explanation: Explanation) -> pandas.DataFrame:
 
 
 def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
-    """Give a row a rule, in the order in which the rules are tried, and a row a fixed edge.
+    """Give a row a rule, in the order in which the rules are tried, and a row a fixed edge or a goto.
 
     Args:
         subject: a model or a graph.
@@ -279,7 +343,11 @@ def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
     Returns:
         Columns ``source``, ``order`` (from 1 within a source), ``conditions`` (joined by ``and``; ``anything else`` for
         a rule without, ``always`` for a fixed edge), ``route``, ``target`` and ``reason_code``. The edge from START has
-        no reason code; an edge that repeats the reason before it says so.
+        no reason code; an edge that repeats the reason before it says so. Fixed edges that are followed together share
+        their order. Where an action may return Commands, they come before its own edges, and give their reason codes
+        themselves. A rule that opens several branches has all of their routes and targets, such as ``a + b``. A graph
+        that declares branches has three more columns, whose values are missing where no branch is opened: ``join`` (the
+        node where branches meet), ``wait`` (``all_of`` or ``any_of``) and ``max_concurrency``.
     """
     graph = subject.graph if isinstance(subject, Model) else subject
     columns = {
@@ -290,23 +358,63 @@ def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
         "target": _TEXT,
         "reason_code": _TEXT,
     }
-    return _frame(columns, _rule_rows(graph))
+    rows = list(_rule_rows(graph))
+    if not graph.topology.forks:
+        return _frame(columns, (row for row, _ in rows))
+    joins = {"join": _TEXT, "wait": _TEXT, "max_concurrency": _SOME}
+    return _frame(
+        {**columns, **joins},
+        (
+            (*row, *((None, None, None) if fork is None else (fork.join, fork.wait, fork.max_concurrency)))
+            for row, fork in rows
+        ),
+    )
 
 
-def _rule_rows(graph: CompiledGraph) -> Iterator[tuple[Any, ...]]:
-    definition = graph.definition
-    for source in (START, *definition.names):
-        conditional = definition.conditional(source)
-        if conditional is None:
-            edge = next(edge for edge in definition.edges if edge.source == source)
-            reason = REPEAT.value if edge.reason is REPEAT else edge.reason
-            yield source, 1, "always", None, edge.target, None if source == START else reason
-        elif isinstance(conditional.decision, RouterDecision):
-            router = conditional.decision.router
-            name = getattr(router, "__name__", type(router).__name__)
-            for order, (route, target) in enumerate(conditional.targets.items(), start=1):
-                yield source, order, f"{name}() gives {route}", route, target, route
-        else:
-            for order, rule in enumerate(conditional.decision.rules, start=1):
-                conditions = " and ".join(condition.name for condition in rule.when) or "anything else"
-                yield source, order, conditions, rule.route, conditional.targets[rule.route], rule.reason
+def _rule_rows(graph: CompiledGraph) -> Iterator[tuple[tuple[Any, ...], TopologyFork | None]]:
+    """Go through the rows, each with the fork that it may open."""
+    forks: _Forks = {(fork.source, fork.origin, fork.rule): fork for fork in graph.topology.forks}
+    for source in (START, *graph.definition.names):
+        order = 1
+        for *way, fork in _goto_ways(graph.definition, source, forks):
+            yield (source, order, *way), fork
+            order += 1
+        for *way, fork in _fixed_ways(graph.definition, source, forks):
+            yield (source, order, *way), fork
+        for *way, fork in _decided_ways(graph.definition, source, forks):
+            yield (source, order, *way), fork
+            order += 1
+
+
+def _goto_ways(definition: Definition, source: str, forks: _Forks) -> Iterator[_Way]:
+    if definition.node_has_goto(source):
+        fork = forks.get((source, "goto", None))
+        for route, target in definition.node(source).goto.items():
+            yield f"a Command goes to {route}", route, target, None, _opened(fork, route)
+
+
+def _fixed_ways(definition: Definition, source: str, forks: _Forks) -> Iterator[_Way]:
+    for edge in definition.edges_from(source):
+        reason = REPEAT.value if edge.reason is REPEAT else str(edge.reason)
+        yield "always", None, edge.target, None if source == START else reason, forks.get((source, "edges", None))
+
+
+def _decided_ways(definition: Definition, source: str, forks: _Forks) -> Iterator[_Way]:
+    conditional = definition.conditional(source)
+    if conditional is None:
+        return
+    if isinstance(conditional.decision, RouterDecision):
+        router = conditional.decision.router
+        name = getattr(router, "__name__", type(router).__name__)
+        fork = forks.get((source, "router", None))
+        for route, target in conditional.targets.items():
+            yield f"{name}() gives {route}", route, target, route, _opened(fork, route)
+        return
+    for rule in conditional.decision.rules:
+        conditions = " and ".join(condition.name for condition in rule.when) or "anything else"
+        target = TOGETHER.join(conditional.targets[route] for route in rule.routes)
+        yield conditions, TOGETHER.join(rule.routes), target, rule.reason, forks.get((source, "rule", rule.name))
+
+
+def _opened(fork: TopologyFork | None, route: str) -> TopologyFork | None:
+    return fork if fork is not None and route in fork.routes else None

@@ -14,8 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from diagnosis.verify import KINDS, ROUTE_TAKEN, RULE_TAKEN
+from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN
 from diagnosis.views.labels import visible_lines
+from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
@@ -117,7 +118,7 @@ class Terminal:
         """
         title = f"  {result.scenario.title}" if result.scenario.title else ""
         self.line(f"{'pass' if result.passed else 'FAIL'}  {result.name}{title}", "green" if result.passed else "red")
-        self.line(f"      {' > '.join(result.path) or 'nothing was executed'}")
+        self.line(f"      {path_text(result.run) or 'nothing was executed'}")
         self.line(f"      {result.run.summary}")
         if result.mismatches:
             self.line(f"      {result.mismatches[0]}", "red")
@@ -133,7 +134,7 @@ class Terminal:
         counts: dict[tuple[str, str], int] = {}
         for scenario in result.results:
             run = scenario.run
-            key = (run.reason or f"({run.stop})", run.final_node or f"(at {run.position.node})")
+            key = (run.reason or f"({run.stop})", run.final_node or f"(at {run.failed_at})")
             counts[key] = counts.get(key, 0) + 1
         rows = [(*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         self.table(("termination reason", "final node", "runs"), rows, numbers=("runs",))
@@ -145,11 +146,11 @@ class Terminal:
             coverage: what was measured.
         """
         rows = []
-        for kind in KINDS:
+        for kind in coverage.kinds:
             covered, total = coverage.counts(kind)
             rows.append((kind, covered, total, f"{coverage.percent(kind):.1f} %"))
         self.table(("kind", "covered", "of", "share"), rows, numbers=("covered", "of", "share"))
-        for kind in KINDS:
+        for kind in coverage.kinds:
             for name in coverage.missing(kind):
                 self.line(f"missing {kind}: {name}", "red")
         for error in coverage.errors:

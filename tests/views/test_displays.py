@@ -14,8 +14,16 @@ from drawn_graphs import (
     GIVES_UP,
     HOSTILE,
     STRAIGHT,
+    branched,
+    chinese,
+    failing,
+    fixed_fork,
+    gotos,
+    hostile_forks,
     hostile_graph,
+    mapped,
     played,
+    rule_fork,
     small_graph,
     small_model,
     small_run,
@@ -41,11 +49,19 @@ PICTURED = {
     "result": played(GIVES_UP),
     "diagram": draw(small_graph()),
     "hostile graph": hostile_graph(),
+    "graph with branches": rule_fork(),
+    "topology with gotos": gotos().topology,
+    "run with branches": mapped().run(),
+    "run that failed in a branch": fixed_fork().with_actions({"zoom": failing}).run(check=False),
+    "result with branches": branched("forks", chinese()),
+    "hostile graph with branches": hostile_forks(),
 }
 TEXTS = {
     "explanation": small_graph().explain("ask", {"flag": False}),
     "explanation of a fixed edge": small_graph().explain("stop", {"flag": False}),
     "explanation with an error": small_graph().explain("ask", {}),
+    "explanation of branches": rule_fork().explain("triage", {"flag": True}),
+    "explanation of a fork": fixed_fork().explain("plan", {"flag": True}),
     "proof": prove(small_model()),
     "suite": SuiteResult((played(STRAIGHT), played(GIVES_UP)), (Refusal("<a>.yaml", DiagnosisError("<i>bad</i>")),)),
 }
@@ -121,6 +137,18 @@ def test_a_run_lists_its_events() -> None:
     assert {"step", "reason_code", "EVIDENCE_COLLECTED", "gatekeeper"} <= set(words)
     assert "nan" not in words
     assert "<NA>" not in words
+
+
+def test_a_run_with_branches_lists_them() -> None:
+    words = Elements(shown(PICTURED["run with branches"])["text/html"]).words
+    assert {"branch", "after", "worker[2]", "worker + worker + worker", "3, 5, 7"} <= set(words)
+    assert "branch" not in Elements(shown(PICTURED["run"])["text/html"]).words
+
+
+def test_a_rule_that_opens_branches_is_explained_with_all_of_them() -> None:
+    text = shown(TEXTS["explanation of branches"])["text/html"]
+    assert "<p>triage: goes to ask + search + search because HARD_CASE</p>" in text
+    assert "<td>ask + wide + deep</td>" in text
 
 
 def test_the_deciding_rule_is_marked_and_every_truth_shown() -> None:

@@ -16,7 +16,7 @@ from diagnosis.views import DrawError, dot_text
 from diagnosis.views.dot import KINDS, style_of
 from diagnosis.views.overlay import TIMES
 
-STATEMENT = re.compile(r'^\t(\w+)(?: -> (\w+)(?::s)?)? \[((?:"(?:[^"\\]|\\.)*"|[^"])*)\]$')
+STATEMENT = re.compile(r'^\t+(\w+)(?: -> (\w+)(?::s)?)? \[((?:"(?:[^"\\]|\\.)*"|[^"])*)\]$')
 ATTRIBUTE = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 
 Statements = tuple[dict[str, dict[str, str]], list[tuple[str, str, dict[str, str]]]]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from drawn_graphs import branched, failing, fixed_fork, mapped
 
 from diagnosis.catalog import diagnosis_model
 from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
@@ -34,6 +35,25 @@ def test_the_report_holds_pictures_tables_and_the_proof():
     assert "It shows the shortest run." in html
     assert "final_node: expected &#39;composer&#39;, found &#39;fallback&#39;" in html
     assert "1 passed, 1 failed" in html
+
+
+def test_a_scenario_with_branches_has_a_column_for_them():
+    html = report_html(SuiteResult((branched("fine", mapped()), branched("lost", fixed_fork(), zoom=failing))), {}, {})
+    assert "<p>split → worker[0] → check[0] → worker[1] → check[1] → worker[2] → check[2] → collect</p>" in html
+    assert html.count("<th>branch</th>") == 2
+    assert (
+        '<td class="number">1</td><td>split</td><td></td><td class="number">1</td><td>COMPLETED</td>'
+        "<td>worker + worker + worker</td><td>worker</td><td>worker + worker + worker</td>"
+    ) in html
+    assert (
+        '<td class="number">5</td><td>check</td><td>worker[1]</td><td class="number">1</td><td>COMPLETED</td>'
+        "<td></td><td>FIXED</td><td>collect</td>"
+    ) in html
+    assert "<tr><td>error (ActionError)</td><td>zoom</td>" in html
+
+
+def test_a_scenario_without_branches_has_no_such_column():
+    assert "<th>branch</th>" not in report_html(*parts(PASSES))
 
 
 def test_nothing_in_the_report_comes_from_elsewhere():

@@ -12,16 +12,25 @@ from drawn_graphs import (
     GIVES_UP,
     LONGEST,
     STRAIGHT,
+    branched,
+    failing,
+    fixed_fork,
+    forking,
+    gotos,
     idle,
+    mapped,
     pick,
     played,
+    race,
+    rule_fork,
     small_graph,
     small_model,
     small_run,
+    writing,
 )
 
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import END, START, Condition, Decision, Model, Rule, Run, StateGraph
+from diagnosis.runtime import END, START, Condition, Decision, Fork, Model, Rule, Run, Send, StateGraph
 from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
 from diagnosis.verify import KINDS, measure, prove
 from diagnosis.views import (
@@ -35,6 +44,7 @@ from diagnosis.views import (
     runs_table,
     terminations_table,
 )
+from diagnosis.views.tables import path_text
 
 RUNS = {
     "scenario": "string",
@@ -134,6 +144,104 @@ def test_events_have_their_decision_beside_them() -> None:
 
 def test_a_plain_router_has_no_rule() -> None:
     assert rows(events_table(small_run(True, False)))[1] == (2, "check", 1, "COMPLETED", "no", None, "no", END)
+
+
+BRANCHED = {
+    "step": "int64",
+    "node": "string",
+    "branch": "string",
+    "attempt": "int64",
+    "outcome": "string",
+    "route": "string",
+    "rule": "string",
+    "reason_code": "string",
+    "next": "string",
+    "after": "string",
+}
+
+
+def test_a_run_with_branches_tells_them_and_what_led_to_each_step() -> None:
+    frame = events_table(fixed_fork().run())
+    assert types(frame) == BRANCHED
+    assert rows(frame) == [
+        (1, "plan", "", 1, "COMPLETED", None, None, "FIXED", "logs + traces + metrics", ""),
+        (2, "logs", "logs[0]", 1, "COMPLETED", None, None, "FIXED", "report", "1"),
+        (3, "traces", "traces[1]", 1, "COMPLETED", None, None, "SPANS_FOUND", "zoom", "1"),
+        (4, "zoom", "traces[1]", 1, "COMPLETED", None, None, "FIXED", "report", "3"),
+        (5, "metrics", "metrics[2]", 1, "COMPLETED", "none", "NO_METRICS", "NO_METRICS", END, "1"),
+        (6, "report", "", 1, "COMPLETED", None, None, "REPORTED", END, "2, 4, 5"),
+    ]
+
+
+def test_a_decision_that_opens_branches_has_all_its_routes_and_targets() -> None:
+    assert rows(events_table(rule_fork().run({"flag": True})))[0] == (
+        1,
+        "triage",
+        "",
+        1,
+        "COMPLETED",
+        "ask + wide + deep",
+        "HARD_CASE",
+        "HARD_CASE",
+        "ask + search + search",
+        "",
+    )
+    assert rows(events_table(mapped().run()))[0][5:9] == (
+        "worker + worker + worker",
+        None,
+        "worker",
+        " + ".join(["worker"] * 3),
+    )
+
+
+def test_branches_of_a_router_have_each_its_reason() -> None:
+    graph = forking("g", "a", "b", "c", "join").add_edge(START, "a")
+    graph.add_conditional_edges("a", lambda state: ["x", Send("y")], {"x": "b", "y": "c"}, fork=Fork())
+    run = graph.add_edge(["b", "c"], "join").add_edge("join", END).compile().run()
+    assert rows(events_table(run))[0][5:9] == ("x + y", None, "x + y", "b + c")
+
+
+def test_a_goto_is_a_rule_with_the_reason_of_its_command() -> None:
+    cells = rows(events_table(gotos().run()))
+    assert cells[0][5:9] == ("refund + bill", "goto", "SAID_BOTH", "refund + bill")
+    assert cells[3][5:] == ("bill", "goto", "SAID_BILL", "bill", "2, 3")
+    assert cells[5][5:] == ("done", "goto", "SAID_DONE", END, "5")
+
+
+def test_a_graph_that_declares_branches_has_the_same_columns_where_a_run_opens_none() -> None:
+    run = rule_fork().run({"flag": None})
+    assert types(events_table(run)) == BRANCHED
+    assert [(row[2], row[9]) for row in rows(events_table(run))] == [("", ""), ("", "1")]
+    no_branches = StateGraph(["flag"]).add_node("a", idle, goto={"x": END}).add_edge(START, "a").compile()
+    assert types(events_table(no_branches.run(check=False))) == EVENTS
+
+
+def test_a_path_tells_branches_apart() -> None:
+    assert path_text(mapped().run()) == (
+        "split > worker[0] > check[0] > worker[1] > check[1] > worker[2] > check[2] > collect"
+    )
+    assert path_text(small_run(True, False)) == "ask > check"
+
+
+def test_runs_and_terminations_tell_where_a_branch_failed() -> None:
+    failed = branched("lost", fixed_fork(), zoom=failing)
+    good = branched("fine", fixed_fork())
+    unjoined = branched("torn", rule_fork(), triage=lambda state: {"flag": True}, ask=writing(1), search=writing(2))
+    assert [row[4:] for row in rows(runs_table([failed, good]))] == [
+        ("plan > logs[0] > traces[1]", None, None, None, "error"),
+        (
+            "plan > logs[0] > traces[1] > zoom[1] > metrics[2] > report",
+            "report",
+            "REPORTED",
+            None,
+            "ended",
+        ),
+    ]
+    assert rows(terminations_table([failed, good, unjoined])) == [
+        ("REPORTED", "report", 1, "fine"),
+        ("error (ActionError)", "zoom", 1, "lost"),
+        ("error (JoinError)", "triage", 1, "torn"),
+    ]
 
 
 def test_coverage_is_summed_up_by_kind() -> None:
@@ -248,6 +356,65 @@ def test_rules_stand_in_the_order_in_which_they_are_tried() -> None:
         ("stop", 1, "always", None, END, "STOPPED"),
     ]
     assert rules_table(small_graph()).equals(frame)
+
+
+def test_rules_that_open_branches_are_one_row_with_their_join() -> None:
+    frame = rules_table(rule_fork())
+    assert types(frame) == {
+        "source": "string",
+        "order": "int64",
+        "conditions": "string",
+        "route": "string",
+        "target": "string",
+        "reason_code": "string",
+        "join": "string",
+        "wait": "string",
+        "max_concurrency": "Int64",
+    }
+    assert rows(frame)[1:6] == [
+        (
+            "triage",
+            1,
+            "hard and rich",
+            "ask + wide + deep",
+            "ask + search + search",
+            "HARD_CASE",
+            "answer",
+            "all_of",
+            None,
+        ),
+        ("triage", 2, "unknown", "wide + deep", "search + search", "NEEDS_SEARCH", "answer", "all_of", None),
+        ("triage", 3, "unclear", "ask", "ask", "UNCLEAR", None, None, None),
+        ("triage", 4, "narrow", "deep", "search", "NARROW", None, None, None),
+        ("triage", 5, "anything else", "known", "answer", "KNOWN", None, None, None),
+    ]
+
+
+def test_fixed_edges_that_are_followed_together_share_their_order() -> None:
+    assert rows(rules_table(fixed_fork()))[1:4] == [
+        ("plan", 1, "always", None, "logs", "FIXED", "report", "all_of", 2),
+        ("plan", 1, "always", None, "traces", "FIXED", "report", "all_of", 2),
+        ("plan", 1, "always", None, "metrics", "FIXED", "report", "all_of", 2),
+    ]
+    assert rows(rules_table(race()))[1][6:] == ("answer", "any_of", None)
+
+
+def test_a_router_tells_the_join_of_the_routes_that_open_branches() -> None:
+    assert rows(rules_table(mapped()))[1:3] == [
+        ("split", 1, "each_item() gives worker", "worker", "worker", "worker", "collect", "all_of", 2),
+        ("split", 2, "each_item() gives none", "none", "collect", "none", None, None, None),
+    ]
+
+
+def test_gotos_come_before_the_edges_that_they_replace_and_give_their_own_reasons() -> None:
+    assert [row for row in rows(rules_table(gotos())) if row[0] == "desk"] == [
+        ("desk", 1, "a Command goes to refund", "refund", "refund", None, "desk", "all_of", None),
+        ("desk", 2, "a Command goes to bill", "bill", "bill", None, "desk", "all_of", None),
+        ("desk", 3, "a Command goes to done", "done", END, None, None, None, None),
+        ("desk", 4, "always", None, "close", "SILENT", None, None, None),
+    ]
+    alone = StateGraph(["flag"]).add_node("a", idle, goto={"x": END}).add_edge(START, "a").compile()
+    assert rows(rules_table(alone))[1:] == [("a", 1, "a Command goes to x", "x", END, None)]
 
 
 def test_every_rule_of_the_contract_is_listed() -> None:

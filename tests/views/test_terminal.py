@@ -4,6 +4,8 @@ import io
 import sys
 from types import SimpleNamespace
 
+from drawn_graphs import branched, failing, fixed_fork, mapped, rule_fork, writing
+
 from diagnosis.catalog import diagnosis_model
 from diagnosis.runtime import END, START, Condition, Decision, Model, Rule, StateGraph
 from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
@@ -70,6 +72,21 @@ def test_further_mismatches_are_counted():
 def test_a_scenario_that_executed_nothing_says_so():
     result = run(model(), {"raises": "boom"}, error="boom")
     assert "nothing was executed" in written(lambda out: out.scenario(result))
+
+
+def test_a_scenario_with_branches_tells_them_apart_in_its_path():
+    text = written(lambda out: out.scenario(branched("forks", mapped())))
+    assert "split > worker[0] > check[0] > worker[1] > check[1] > worker[2] > check[2] > collect\n" in text
+
+
+def test_a_run_that_stopped_in_a_branch_is_tallied_at_the_node_that_failed():
+    lost = branched("lost", fixed_fork(), zoom=failing)
+    torn = branched("torn", rule_fork(), triage=writing(True), ask=writing(1), search=writing(2))
+    text = written(lambda out: out.terminations(SuiteResult((lost, torn))))
+    assert [line.split() for line in text.splitlines()[1:]] == [
+        ["(error)", "(at", "triage)", "1"],
+        ["(error)", "(at", "zoom)", "1"],
+    ]
 
 
 def test_coverage_tells_of_errors_and_of_reports_outside_the_alphabet():
