@@ -263,7 +263,17 @@ class FanOuts:
                     )
                     break
             for inner in self.all:
-                if inner.source in region and inner.join not in (None, join) and inner.join not in region:
+                if inner.source not in region or inner.join in (None, join):
+                    continue
+                past = next((first for first in inner.targets if join in self.region(inner, first)), None)
+                if past is not None:
+                    yield Finding(
+                        "crossed_joins",
+                        inner.where,
+                        f"branch {past!r} leads to {join!r}, the join of the fork around it at {source!r}, without "
+                        f"passing its own join {inner.join!r}; lead it to its own join, or join both forks at {join!r}",
+                    )
+                elif inner.join not in region:
                     yield Finding(
                         "crossed_joins",
                         inner.where,

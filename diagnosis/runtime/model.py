@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import CompiledGraph
-from diagnosis.runtime.decisions import State, is_text
+from diagnosis.runtime.decisions import Event, State, is_text
+from diagnosis.runtime.definition import COMPLETED, GOTO
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
 from diagnosis.runtime.run import Run
+from diagnosis.runtime.transitions import causes_of, transitions_of
 
-Update = Mapping[str, Any] | Callable[[State], Mapping[str, Any]]
-"""What a node reports: an update, or a pure function that gives one from the state that the action sees."""
+Returned = Mapping[str, Any] | Command
+"""What an action returns: an update, or a Command where its node declares a goto."""
+
+Update = Returned | Callable[[State], Returned]
+"""What a node reports: an update, a Command, or a pure function that gives one from the state that the action sees."""
 
 
 class ShortFormError(DiagnosisError):
@@ -38,7 +44,7 @@ class ShortForms(Protocol):
     """How scripts say what a node reports."""
 
     def parse(self, node: str, item: Mapping[str, Any]) -> Update:
-        """Give the update that a short form stands for.
+        """Give the update or the Command that a short form stands for.
 
         Args:
             node: the node that reports.
@@ -62,16 +68,16 @@ class OutcomeNames:
     """Short forms that are the outcomes' names: what a model has where it brings no others.
 
     Attributes:
-        alphabet: node -> outcome -> update.
+        alphabet: node -> outcome -> update or Command.
     """
 
     alphabet: Mapping[str, Mapping[str, Update]]
 
     def parse(self, node: str, item: Mapping[str, Any]) -> Update:
-        """Give the update of a named outcome."""
+        """Give what a named outcome reports."""
         for key in item:
             if key != "status":
-                raise ShortFormError([key], f"the unknown key {key!r}", "'status', 'raises' or 'update'")
+                raise ShortFormError([key], f"the unknown key {key!r}", "'status', 'goto', 'raises' or 'update'")
         outcome = item.get("status")
         known = self.alphabet[node]
         if not isinstance(outcome, str) or outcome not in known:
@@ -91,13 +97,15 @@ class Model(Shown):
     Attributes:
         name: how files and commands name it.
         graph: the compiled graph.
-        alphabet: for every node, outcome name -> what it then reports. A node with one outcome need not be scripted.
+        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A node with one outcome
+            need not be scripted. One that may write nothing and has no goto, such as the one that is put behind START,
+            may be left out: its one outcome is an empty update.
         properties: what should hold, beside what is claimed of every graph.
         counters: the state keys that reports and files show as counters.
         bound: the node executions of the longest run, where one is claimed.
         short_forms: how scripts say what a node reports; the outcomes' names where absent.
         classify: ``(node, report, state after) -> outcome``, for reports that the alphabet does not hold letter by
-            letter; ``None`` for one outside the alphabet.
+            letter; ``None`` for one outside the alphabet. The report of a Command is its update.
         trace: ``run -> trace map``, for the record of a run; its transitions and ending where absent.
         input: what runs start with when explored.
     """
@@ -127,6 +135,10 @@ class Model(Shown):
         for what, function in (("classify", self.classify), ("trace", self.trace)):
             if function is not None and not callable(function):
                 raise DefinitionError(f"{what} of model {self.name!r} must be a function, found {function!r}")
+        silent = [node.name for node in self.graph.definition.nodes if node.owns == () and not node.goto]
+        if not all(node in alphabet for node in silent):
+            # The frozen class gets its alphabet completed; nothing else about it ever changes.
+            object.__setattr__(self, "alphabet", {**{node: {COMPLETED: {}} for node in silent}, **alphabet})
         for node in names:
             if not self.alphabet.get(node):
                 raise DefinitionError(f"model {self.name!r} gives no outcomes for node {node!r}; each node needs one")
@@ -139,7 +151,14 @@ class Model(Shown):
                         f"model {self.name!r}: an outcome of {node!r} is named by a text that is not blank, "
                         f"found {outcome!r}"
                     )
-                if not isinstance(update, Mapping) and not callable(update):
+                if isinstance(update, Command):
+                    flaw = goto_flaw(self.graph, node, update.goto)
+                    if flaw is not None:
+                        raise DefinitionError(
+                            f"model {self.name!r}: the goto of {node}.{outcome}: found {flaw.found}; "
+                            f"allowed: {flaw.allowed}"
+                        )
+                elif not isinstance(update, Mapping) and not callable(update):
                     raise DefinitionError(
                         f"model {self.name!r}: {node}.{outcome} must be an update or a function that gives one"
                     )
@@ -173,41 +192,71 @@ class Model(Shown):
         """The nodes that a script may leave out, because they can report one thing only."""
         return tuple(node for node, outcomes in self.alphabet.items() if len(outcomes) == 1)
 
-    def outcome_of(self, node: str, report: Report, state: State) -> str | None:
+    def outcome_of(self, node: str, report: Report, state: State, event: Event | None = None) -> str | None:
         """Name the outcome of the alphabet that a report amounts to.
 
         Args:
             node: the node that reported.
-            report: what it reported.
+            report: what it reported; of a Command, the update.
             state: the state after it.
+            event: the event of it, by which two Commands with the same update are told apart, and a Command from an
+                update.
 
         Returns:
             A name, or ``None`` for a report outside the alphabet.
         """
+        outcomes = self.alphabet[node]
+        by_goto = event is not None and event.choice.rule == GOTO and bool(self.graph.definition.node(node).goto)
+        if event is not None and by_goto:
+            for outcome, update in outcomes.items():
+                if isinstance(update, Command) and update.update == report and _chose(update, event):
+                    return outcome
         if self.classify is not None:
             return self.classify(node, report, state)
-        for outcome, update in self.alphabet[node].items():
-            if not callable(update) and update == report:
+        for outcome, update in outcomes.items():
+            if isinstance(update, Command):
+                if event is None and update.update == report:
+                    return outcome
+            elif not by_goto and not callable(update) and update == report:
                 return outcome
-        single = self.alphabet[node]
-        return next(iter(single)) if len(single) == 1 else None
+        return next(iter(outcomes)) if len(outcomes) == 1 else None
 
     def trace_of(self, run: Run) -> Mapping[str, Any] | None:
         """Give the trace map of a run, or ``None`` where nothing had happened.
 
         Args:
             run: a run of the model's graph.
+
+        Returns:
+            The transitions and the ending: version 1. For a graph that can open branches, version 2: events too, each
+            with the branch it happened in and the places of the events that led to it; a transition has the place of
+            the event that it left, and the branch that it led to.
         """
         if self.trace is not None:
             return self.trace(run)
-        if not run.events:
+        events = run.events
+        if not events:
             return None
-        transitions = [
-            {"from": left.node, "to": right.node, "reason_code": left.reason, "attempt": left.attempt}
-            for left, right in zip(run.events, run.events[1:], strict=False)
-        ]
+        branched = bool(self.graph.step.fan_outs.all)
+        transitions: list[dict[str, Any]] = []
+        for source, target, reason in transitions_of(run):
+            left, right = events[source], events[target]
+            transition = {"from": left.node, "to": right.node, "reason_code": reason, "attempt": left.attempt}
+            transitions.append({**transition, "branch": right.branch, "after": source} if branched else transition)
+        made: dict[str, Any] = {"version": 2 if branched else 1}
+        if branched:
+            made["events"] = [
+                {
+                    "node": event.node,
+                    "outcome": event.outcome,
+                    "attempt": event.attempt,
+                    "branch": event.branch,
+                    "after": list(causes_of(run, index)),
+                }
+                for index, event in enumerate(events)
+            ]
         return {
-            "version": 1,
+            **made,
             "transitions": transitions,
             "final_node": run.final_node,
             "termination_reason": run.reason,
@@ -219,11 +268,60 @@ class Model(Shown):
         return f"Model {self.name}: {count} outcomes, {len(self.claims)} properties\n{self.graph.text()}"
 
 
-def resolve(update: Update, state: State) -> Mapping[str, Any]:
+class GotoFlaw(NamedTuple):
+    """Why a node cannot go where a Command says.
+
+    Attributes:
+        at: the place in a list of route keys; ``None`` where it is not about one of them.
+        found: what the Command says.
+        allowed: what it may say.
+    """
+
+    at: int | None
+    found: str
+    allowed: str
+
+
+def goto_flaw(graph: CompiledGraph, node: str, goto: str | Sequence[str | Send]) -> GotoFlaw | None:
+    """Say why a node cannot go where a Command says, or give ``None``.
+
+    Args:
+        graph: the graph.
+        node: one of its nodes.
+        goto: a route key; or several, or several Sends, that are to open a branch each.
+    """
+    ways = graph.definition.node(node).goto
+    if not ways:
+        return GotoFlaw(
+            None,
+            f"a goto, but node {node!r} declares none",
+            "none; or add the node with goto={route key: target}",
+        )
+    if isinstance(goto, str):
+        return None if goto in ways else GotoFlaw(None, repr(goto), one_of(ways))
+    fan_out = graph.step.fan_outs.of(node, "goto")
+    if fan_out is None:
+        return GotoFlaw(None, f"a list, but node {node!r} declares no fork", f"one of {one_of(ways)}")
+    opening = [key for key, target in ways.items() if target in fan_out.targets]
+    for at, way in enumerate(goto):
+        key = way.goto if isinstance(way, Send) else way
+        if key not in opening:
+            what = ", which opens no branch" if key in ways else ""
+            return GotoFlaw(at, f"{key!r}{what}", one_of(opening))
+    return None
+
+
+def _chose(command: Command, event: Event) -> bool:
+    """Tell whether an event shows the choice of a Command."""
+    ways = [way.goto for way in ways_of(command.goto)]
+    return ways == [choice.route for choice in event.choices] and command.reason == event.reason
+
+
+def resolve(update: Update, state: State) -> Returned:
     """Give what a node reports in a state.
 
     Args:
-        update: an update, or a function that gives one.
+        update: an update, a Command, or a function that gives one.
         state: the state that the action sees.
     """
     return update(state) if callable(update) else update

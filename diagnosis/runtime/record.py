@@ -299,6 +299,7 @@ class Record:
             self.reports,
             self.state,
             self.before,
+            {fork: tuple(left) for fork, left in self.winners.items() if left},
         )
         if self.error is not None:
             self.error.run = run

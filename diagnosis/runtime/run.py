@@ -86,6 +86,7 @@ class Run(Shown):
         error: the error, unless the run ended.
         position: where it stands: at a node, or in a fork whose branches stand somewhere each.
         events: one for each node execution that completed; those of branches in order of declaration.
+        unused_winners: the winners given beforehand for forks that did not open: fork -> branches.
     """
 
     graph: CompiledGraph
@@ -100,6 +101,7 @@ class Run(Shown):
     _state: Mapping[str, Any]
     # Where the state before an execution is not the one after the execution before it: in branches and at joins.
     _before: Mapping[int, tuple[Position, Mapping[str, Any]]] = field(default_factory=dict)
+    unused_winners: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def states(self) -> tuple[Mapping[str, Any], ...]:

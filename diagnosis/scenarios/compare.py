@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from diagnosis.runtime import Run
+from diagnosis.runtime.transitions import Transition
+from diagnosis.runtime.transitions import transitions_of as moves_of
 from diagnosis.scenarios.scenario import Expect
 
 
@@ -16,14 +17,21 @@ def transitions_of(run: Run) -> list[dict[str, Any]]:
     Args:
         run: the run.
     """
-    return [
-        {"from": left.node, "to": right.node, "reason_code": left.reason, "attempt": left.attempt}
-        for left, right in pairwise(run.events)
-    ]
+    return [_written(run, move) for move in moves_of(run)]
+
+
+def _written(run: Run, move: Transition) -> dict[str, Any]:
+    left, right = run.events[move.source], run.events[move.target]
+    return {"from": left.node, "to": right.node, "reason_code": move.reason, "attempt": left.attempt}
 
 
 def differences(
-    expect: Expect, run: Run, trace: Mapping[str, Any] | None, counters: Mapping[str, Any], unused: Sequence[str]
+    expect: Expect,
+    run: Run,
+    trace: Mapping[str, Any] | None,
+    counters: Mapping[str, Any],
+    unused: Sequence[str],
+    unused_winners: Sequence[str] = (),
 ) -> Iterator[str]:
     """Give every difference as a text, the most telling first.
 
@@ -33,6 +41,7 @@ def differences(
         trace: its trace map, if anything happened.
         counters: state key -> value at the end.
         unused: the outcomes that no call asked for.
+        unused_winners: the winners of forks that did not open.
     """
     yield from _error(expect, run)
     yield from _lists(expect, run)
@@ -52,6 +61,9 @@ def differences(
             yield f"counters.{key}: expected {_told(count)}, found {_told(counters.get(key))}"
     if unused and run.ended:
         yield f"unused outcomes: {', '.join(unused)}; no call asked for them; remove them, or see why the run is short"
+    if unused_winners and run.ended:
+        told = ", ".join(unused_winners)
+        yield f"unused winners: {told}; no such fork opened for them; remove them, or see why the run is short"
 
 
 def _error(expect: Expect, run: Run) -> Iterator[str]:
@@ -69,7 +81,10 @@ def _lists(expect: Expect, run: Run) -> Iterator[str]:
     stopped = "the end of the run" if run.ended else "the error"
 
     def came_from(index: int) -> str:
-        return f" ({events[index - 1].reason})" if 0 < index <= len(events) else ""
+        if index >= len(events):
+            return f" ({events[-1].reason})" if events and index == len(events) else ""
+        reasons = dict.fromkeys(move.reason for move in moves_of(run) if move.target == index)
+        return f" ({', '.join(reasons)})" if reasons else ""
 
     def of_node(index: int) -> str:
         return f" (of {events[index].node})" if index < len(events) else ""
@@ -79,6 +94,8 @@ def _lists(expect: Expect, run: Run) -> Iterator[str]:
     if expect.outcomes is not None:
         outcomes = [event.outcome for event in events]
         yield from _first("outcomes", expect.outcomes, outcomes, stopped, of_node)
+    if expect.branches is not None:
+        yield from _first("branches", expect.branches, [event.branch for event in events], stopped, of_node)
     if expect.transitions is not None:
         wanted = [transition.to_map() for transition in expect.transitions]
         yield from _first("transitions", wanted, transitions_of(run), stopped, lambda index: "")

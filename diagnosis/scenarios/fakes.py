@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from diagnosis.runtime import Action, DiagnosisError, FrozenDict, Model, RunConfig, State
-from diagnosis.scenarios.script import Call, Raise, Script
+from diagnosis.runtime.model import Returned
+from diagnosis.scenarios.branch_names import BranchNames
+from diagnosis.scenarios.script import Call, Raise, Script, read_item
 
 
 class ScriptedError(DiagnosisError):
@@ -18,20 +19,27 @@ class OutOfOutcomesError(DiagnosisError):
 
     Attributes:
         node: the node.
-        call: the number of the call, from 1.
+        call: the number of the call, from 1, of those that the script's key is for.
+        branch: the branch that it was called in; empty outside branches.
+        key: the script's key: the node, or one for this branch, such as ``worker[1]``.
     """
 
-    def __init__(self, node: str, call: int) -> None:
+    def __init__(self, node: str, call: int, branch: str = "", key: str | None = None) -> None:
         self.node = node
         self.call = call
+        self.branch = branch
+        self.key = node if key is None else key
         have = f"{call - 1} outcome{'' if call == 2 else 's'}" if call > 1 else "no outcome"
-        super().__init__(
-            f"node {node!r} is out of outcomes at call {call}: its script has {have}; add one for this call"
-        )
+        who = f"node {node!r}" + (f" in branch {branch!r}" if branch else "")
+        script = "its script" if self.key == node else f"its script {self.key!r}"
+        super().__init__(f"{who} is out of outcomes at call {call}: {script} has {have}; add one for this call")
 
 
 class Fakes:
     """The actions of one run, each of which counts its calls; a second run needs new ones.
+
+    They are async, as those of real agents are. Those of a graph that can open branches are not: its branches are then
+    executed one after the other, in the order of the merged event log, and calls come in that order.
 
     Args:
         script: what the nodes report.
@@ -40,38 +48,43 @@ class Fakes:
 
     def __init__(self, script: Script, model: Model) -> None:
         self._script = script
-        self._used = dict.fromkeys(model.graph.definition.names, 0)
-        self.actions: Mapping[str, Action] = {node: self._action(node, model) for node in self._used}
+        self._names = BranchNames(model.graph)
+        self._used: dict[str, int] = {}
+        nodes = model.graph.definition.names
+        plain = {node: self._action(node, model) for node in nodes}
+        branched = bool(model.graph.step.fan_outs.all)
+        self.actions: Mapping[str, Action] = plain if branched else {node: _async(plain[node]) for node in nodes}
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The outcomes that no call has asked for, such as ``verifier[1]``."""
+        """The outcomes that no call has asked for, such as ``verifier[1]``; for a branch ``'worker[1]'[0]``."""
+        keys = {key for by_path in self._script.branches.values() for key in by_path.values()}
         return tuple(
-            f"{node}[{number}]"
-            for node, calls in self._script.calls.items()
-            for number in range(self._used[node], len(calls))
+            f"{repr(key) if key in keys else key}[{number}]"
+            for key, calls in self._script.calls.items()
+            for number in range(self._used.get(key, 0), len(calls))
         )
 
-    def _action(self, node: str, model: Model) -> Action:
-        used = self._used
-        calls: tuple[Call, ...] | None = self._script.calls.get(node)
-        always = None
-        if calls is None:
-            calls = ()
-            if node in model.unscripted:
-                only = model.forms.spell(node, next(iter(model.alphabet[node])))
-                always = model.forms.parse(node, {"status": only} if isinstance(only, str) else only)
+    def _action(self, node: str, model: Model) -> Callable[[State, RunConfig], Returned]:
+        used, by_path, script = self._used, self._script.branches.get(node), self._script.calls
+        always: Call | None = None
+        if node in model.unscripted and node not in script:
+            always = read_item(model, node, model.forms.spell(node, next(iter(model.alphabet[node]))))
 
-        async def scripted(state: State, config: RunConfig) -> Mapping[str, Any]:
-            number = used[node]
-            used[node] = number + 1
+        def scripted(state: State, config: RunConfig) -> Returned:
+            key = node
+            if by_path is not None:
+                key = by_path.get(self._names.path_of(config.branch), node)
             call: Call
-            if always is not None:
+            if always is not None and key == node:
                 call = always
-            elif number < len(calls):
-                call = calls[number]
             else:
-                raise OutOfOutcomesError(node, number + 1)
+                calls = script.get(key, ())
+                number = used.get(key, 0)
+                used[key] = number + 1
+                if number >= len(calls):
+                    raise OutOfOutcomesError(node, number + 1, config.branch, key)
+                call = calls[number]
             if type(call) is FrozenDict:
                 return call
             if isinstance(call, Raise):
@@ -79,3 +92,10 @@ class Fakes:
             return call(state) if callable(call) else call
 
         return scripted
+
+
+def _async(action: Callable[[State, RunConfig], Returned]) -> Action:
+    async def scripted(state: State, config: RunConfig) -> Returned:
+        return action(state, config)
+
+    return scripted

@@ -25,6 +25,7 @@ class ScenarioResult(Shown):
         trace: the run's trace map; ``None`` where nothing had happened.
         counters: state key -> value at the end.
         unused: the outcomes that no call asked for, such as ``verifier[1]``.
+        unused_winners: the winners of forks that did not open, such as ``fast[0] of race``.
     """
 
     scenario: Scenario
@@ -34,6 +35,7 @@ class ScenarioResult(Shown):
     trace: Mapping[str, Any] | None
     counters: Mapping[str, Any]
     unused: tuple[str, ...]
+    unused_winners: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from diagnosis.runtime import CompiledGraph, Model, Run, thaw
+from diagnosis.runtime import CompiledGraph, Model, Run, Winners, thaw
 from diagnosis.scenarios.compare import differences, transitions_of
 from diagnosis.scenarios.fakes import Fakes
 from diagnosis.scenarios.result import ScenarioResult, SuiteResult
@@ -37,11 +37,13 @@ def run_case(case: Case) -> ScenarioResult:
     """
     scenario, model = case.scenario, case.model
     fakes = Fakes(case.script, model)
-    run = _run(model.graph.with_actions(fakes.actions), _input(scenario, model.graph))
+    graph = model.graph.with_actions(fakes.actions)
+    run = _run(graph, _input(scenario, model.graph), scenario.winners)
+    left = tuple(f"{branch} of {fork}" for fork, branches in run.unused_winners.items() for branch in branches)
     trace = model.trace_of(run)
     counters = MappingProxyType({key: run.state[key] for key in model.counters})
-    mismatches = tuple(differences(scenario.expect, run, trace, counters, fakes.unused))
-    return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, fakes.unused)
+    mismatches = tuple(differences(scenario.expect, run, trace, counters, fakes.unused, left))
+    return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, fakes.unused, left)
 
 
 def run_suite(
@@ -87,6 +89,8 @@ def observed(run: Run, model: Model) -> Expect:
         "counters": {key: run.state[key] for key in model.counters if type(run.state[key]) is int},
         "transitions": transitions_of(run),
     }
+    if model.graph.step.fan_outs.all:
+        seen["branches"] = tuple(event.branch for event in run.events)
     seen |= {name: trace[name] for name in ("degraded", "evidence_retry_count") if name in trace}
     if run.error is not None:
         seen["error"] = str(run.error)
@@ -102,9 +106,9 @@ def _input(scenario: Scenario, graph: CompiledGraph) -> dict[str, Any]:
     return values
 
 
-def _run(graph: CompiledGraph, values: dict[str, Any]) -> Run:
+def _run(graph: CompiledGraph, values: dict[str, Any], winners: Winners | None = None) -> Run:
     """Run to the end without an event loop, which scripted actions do not need: none of them ever waits."""
-    running = graph.arun(values, check=False)
+    running = graph.arun(values, check=False, winners=winners)
     try:
         running.send(None)
     except StopIteration as done:

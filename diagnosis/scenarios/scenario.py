@@ -43,19 +43,67 @@ def _item(value: Any) -> Any:
         if not isinstance(key, str):
             raise _refuse(f"{shown(key)} as a key", f"a text as key; {QUOTE_IT}")
     for alone in ("raises", "update"):
-        if alone in value and len(value) > 1:
+        if alone in value and len(value) > 1 and not (alone == "update" and "goto" in value):
             others = one_of(key for key in value if key != alone)
             raise _refuse(f"{alone!r} beside {shortened(others)}", f"{alone!r} alone; make two items of it")
     if "raises" in value and not isinstance(value["raises"], str):
         raise _refuse(shown(value["raises"]), _text_or("a text", value["raises"]), "raises")
     if "update" in value:
-        update = value["update"]
-        if not isinstance(update, Mapping):
-            raise _refuse(shown(update), "a mapping from state key to value", "update")
-        for key in update:
-            if not isinstance(key, str):
-                raise _refuse(f"{shown(key)} as a key", f"a text as key; {QUOTE_IT}", "update")
+        _check_update(value["update"], "update")
+    if "goto" in value:
+        _check_goto(value)
     return value
+
+
+def _check_goto(item: Mapping[str, Any]) -> None:
+    """Check an item that is a Command: where to go, with what update and for what reason."""
+    _only(item, ("goto", "update", "reason"))
+    if "reason" in item:
+        reason = item["reason"]
+        if not isinstance(reason, str):
+            raise _refuse(shown(reason), _text_or("a text", reason), "reason")
+        if not reason.strip():
+            raise _refuse("a blank reason", "a text that is not blank", "reason")
+    goto = item["goto"]
+    if isinstance(goto, str):
+        return
+    if not isinstance(goto, list | tuple):
+        raise _refuse(shown(goto), _text_or("a route key, or a list of them", goto), "goto")
+    if not goto:
+        raise _refuse("an empty list", "at least one route key", "goto")
+    for number, way in enumerate(goto):
+        if isinstance(way, str):
+            continue
+        at = ("goto", number)
+        if not isinstance(way, Mapping):
+            raise _refuse(shown(way), _text_or("a route key, or a mapping with 'to' and 'update'", way), *at)
+        _only(way, ("to", "update"), *at)
+        if "to" not in way:
+            raise _refuse("no 'to'", "one; 'to' is required", *at)
+        if not isinstance(way["to"], str):
+            raise _refuse(shown(way["to"]), _text_or("a route key", way["to"]), *at, "to")
+        if "update" in way:
+            _check_update(way["update"], *at, "update")
+
+
+def _only(item: Mapping[str, Any], keys: tuple[str, ...], *at: str | int) -> None:
+    for key in item:
+        if key not in keys:
+            if not isinstance(key, str):
+                raise _refuse(f"{shown(key)} as a key", f"a text as key; {QUOTE_IT}", *at)
+            raise _refuse(f"the unknown key {shown(key)}", one_of(keys), *at, key)
+
+
+def _check_update(update: object, *at: str | int) -> None:
+    if not isinstance(update, Mapping):
+        raise _refuse(shown(update), "a mapping from state key to value", *at)
+    for key in update:
+        if not isinstance(key, str):
+            raise _refuse(f"{shown(key)} as a key", f"a text as key; {QUOTE_IT}", *at)
+
+
+def _nothing() -> Any:
+    return freeze({})
 
 
 def _text_or(allowed: str, value: object) -> str:
@@ -95,11 +143,11 @@ def _plain(value: Any) -> Any:
 
 
 class ExpectedTransition(_Part):
-    """Two neighbouring node executions that a run must show.
+    """Two node executions, one of which led to the other, that a run must show.
 
     Attributes:
         source: the node that was left; ``from`` in files.
-        target: the node that came next; ``to`` in files.
+        target: the node that it led to; ``to`` in files.
         reason_code: why.
         attempt: which attempt of the source it was.
     """
@@ -120,6 +168,7 @@ class Expect(_Part):
         degraded: whether the fallback answered; null for a run that did not end.
         evidence_retry_count: the trace's count.
         outcomes: the outcomes of the events, in order.
+        branches: the branches that they happened in, in order; an empty text outside branches.
         counters: state key -> value at the end.
         transitions: all of them, in order.
         error: a text that the run's error must contain; the run is then expected to fail.
@@ -131,6 +180,7 @@ class Expect(_Part):
     degraded: bool | None = None
     evidence_retry_count: Annotated[int | None, _NotNull] = None
     outcomes: Annotated[Texts | None, _NotNull] = None
+    branches: Annotated[Texts | None, _NotNull] = None
     counters: Annotated[Annotated[dict[str, int], _Frozen] | None, _NotNull] = None
     transitions: Annotated[Annotated[tuple[ExpectedTransition, ...], _List] | None, _NotNull] = None
     error: Annotated[str | None, _NotNull] = None
@@ -153,8 +203,10 @@ class Scenario(_Part):
         why: why the scenario matters.
         graph: the name of the graph.
         input: what the run starts with.
-        script: node -> the outcomes of its calls, in order.
+        script: node -> the outcomes of its calls, in order; a node with the path of a branch in brackets, such as
+            ``worker[1]``, for its calls in that branch.
         expect: what the run must look like.
+        winners: name of an ``any_of`` fork -> the branches that win it, one each time it opens.
 
     Raises:
         ValidationError: pydantic's, where one is made by hand; :meth:`parse` translates it.
@@ -164,9 +216,16 @@ class Scenario(_Part):
     title: str = ""
     why: str = ""
     graph: str = DEFAULT_GRAPH
-    input: Annotated[dict[str, Any], _Frozen] = Field(default_factory=dict)
-    script: Script = Field(default_factory=dict)
+    input: Annotated[dict[str, Any], _Frozen] = Field(default_factory=_nothing)
+    script: Script = Field(default_factory=_nothing)
     expect: Expect = Field(default_factory=Expect)
+    winners: Annotated[dict[str, Texts], _Frozen] = Field(default_factory=_nothing)
+
+    def to_map(self) -> dict[str, Any]:
+        """Give what was given, as plain data that a file can hold; what is expected comes last."""
+        content = super().to_map()
+        expect = content.pop("expect", None)
+        return content if expect is None else {**content, "expect": expect}
 
     @classmethod
     def parse(cls, data: object) -> Self:

@@ -131,7 +131,7 @@ class _Dumper(yaml.SafeDumper):
         document: Any = self.represent_data(data)
         document.flow_style = False
         for key, part in document.value:
-            if key.value in ("script", "expect"):
+            if key.value in ("script", "winners", "expect"):
                 part.flow_style = False
         self.serialize(document)
 

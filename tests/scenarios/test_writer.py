@@ -39,10 +39,16 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=15,
 )
+UPDATES = st.dictionaries(TEXTS, VALUES, max_size=2)
+WAYS = TEXTS | st.fixed_dictionaries({"to": TEXTS}, optional={"update": UPDATES})
 ITEMS = (
     TEXTS
     | st.fixed_dictionaries({"raises": TEXTS})
     | st.fixed_dictionaries({"update": st.dictionaries(TEXTS, VALUES, max_size=4)})
+    | st.fixed_dictionaries(
+        {"goto": TEXTS | st.lists(WAYS, min_size=1, max_size=3)},
+        optional={"update": UPDATES, "reason": TEXTS.filter(lambda text: text.strip() != "")},
+    )
 )
 
 
@@ -52,15 +58,25 @@ ITEMS = (
     title=TEXTS,
     script=st.dictionaries(TEXTS, st.lists(ITEMS, max_size=3), max_size=3),
     path=st.lists(TEXTS, max_size=30),
+    winners=st.dictionaries(TEXTS, st.lists(TEXTS, max_size=3), max_size=2),
     values=st.dictionaries(TEXTS, VALUES, max_size=3),
 )
-@example(name="a", title="\x85\u2028\ufeff\t\n \x00\x1b[0m", script={}, path=[], values={"\n": {" ": ["\r\n"]}})
-@example(name="a" * 300, title="x " * 200, script={}, path=["y " * 100] * 20, values={})
+@example(
+    name="a", title="\x85\u2028\ufeff\t\n \x00\x1b[0m", script={}, path=[], winners={}, values={"\n": {" ": ["\r\n"]}}
+)
+@example(name="a" * 300, title="x " * 200, script={}, path=["y " * 100] * 20, winners={}, values={})
 def test_any_scenario_is_written_and_loads_back_equal(
-    name: str, title: str, script: Any, path: list[str], values: dict[str, Any], tmp_path: Path
+    name: str, title: str, script: Any, path: list[str], winners: Any, values: dict[str, Any], tmp_path: Path
 ) -> None:
     scenario = Scenario.parse(
-        {"name": name, "title": title, "input": values, "script": script, "expect": {"path": path, "final_node": None}}
+        {
+            "name": name,
+            "title": title,
+            "input": values,
+            "script": script,
+            "winners": winners,
+            "expect": {"path": path, "branches": path, "final_node": None},
+        }
     )
     file = write_scenario(scenario, tmp_path)
     data = load_document(file).data
