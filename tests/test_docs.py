@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -64,3 +65,34 @@ def test_every_link_leads_somewhere():
     for page in (root / "README.md", root / "CONTRIBUTING.md", *DOCS.glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.fixture
+def branched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_branches.py").write_text(block("branches.md", "python"))
+    (tmp_path / "two_searches.yaml").write_text(block("branches.md", "yaml"))
+    yield tmp_path
+    sys.modules.pop("my_branches", None)
+    if str(tmp_path) in sys.path:
+        sys.path.remove(str(tmp_path))
+
+
+def test_the_goto_that_no_outcome_takes_is_found(branched):
+    result = call("verify", "my_branches:model", "--json")
+    assert result.exit_code == 1
+    proof = json.loads(result.stdout)
+    assert [each["name"] for each in proof["properties"] if not each["holds"]] == ["route_taken:weigh.ask_again"]
+    # One question: two outcomes, and then one of two winners or an end. Two questions: four outcomes, and the same.
+    assert (proof["scripts"], proof["shortest_path"], proof["longest_path"]) == (2 * 3 + 4 * 3, 3, 7)
+
+
+def test_the_scenario_with_branches_that_is_shown_passes(branched):
+    result = call("run", "two_searches.yaml", "--graph", "research=my_branches:model")
+    assert result.exit_code == 0, result.output
+    assert "careful[1]" in result.stdout
+
+
+def test_the_graph_with_branches_that_is_shown_can_be_drawn(branched):
+    assert call("draw", "my_branches:model", "-o", "research.svg").exit_code == 0
+    assert "joins draft: any_of" in Path("research.svg").read_text()
