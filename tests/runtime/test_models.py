@@ -101,7 +101,11 @@ def test_short_forms_are_the_names_of_outcomes_unless_a_model_brings_others() ->
         ({"status": "three"}, ("status",), "found 'three'; allowed: 'one', 'two'"),
         ({"status": 5}, ("status",), "found int 5; allowed: 'one', 'two'"),
         ({}, ("status",), "found NoneType None; allowed: 'one', 'two'"),
-        ({"status": "one", "x": 1}, ("x",), "found the unknown key 'x'; allowed: 'status', 'raises' or 'update'"),
+        (
+            {"status": "one", "x": 1},
+            ("x",),
+            "found the unknown key 'x'; allowed: 'status', 'goto', 'raises' or 'update'",
+        ),
     ],
 )
 def test_a_wrong_short_form_says_what_was_found_and_what_is_allowed(item: Any, at: Any, text: str) -> None:
