@@ -28,9 +28,6 @@ from .runtime import (
     FIXED as FIXED,
 )
 from .runtime import (
-    Fork as Fork,
-)
-from .runtime import (
     REPEAT as REPEAT,
 )
 from .runtime import (
@@ -43,10 +40,10 @@ from .runtime import (
     Append as Append,
 )
 from .runtime import (
-    CompiledGraph as CompiledGraph,
+    Command as Command,
 )
 from .runtime import (
-    Command as Command,
+    CompiledGraph as CompiledGraph,
 )
 from .runtime import (
     CompileError as CompileError,
@@ -86,6 +83,9 @@ from .runtime import (
 )
 from .runtime import (
     Finding as Finding,
+)
+from .runtime import (
+    Fork as Fork,
 )
 from .runtime import (
     FrozenError as FrozenError,
@@ -136,9 +136,6 @@ from .runtime import (
     Rule as Rule,
 )
 from .runtime import (
-    Send as Send,
-)
-from .runtime import (
     Run as Run,
 )
 from .runtime import (
@@ -146,6 +143,9 @@ from .runtime import (
 )
 from .runtime import (
     RunError as RunError,
+)
+from .runtime import (
+    Send as Send,
 )
 from .runtime import (
     ShortFormError as ShortFormError,
@@ -318,15 +318,14 @@ __version__: str
 __all__ = [
     "END",
     "FIXED",
-    "Fork",
     "REPEAT",
     "START",
     "ActionError",
     "Actions",
     "Append",
+    "Command",
     "CompileError",
     "CompiledGraph",
-    "Command",
     "Condition",
     "ConditionError",
     "Coverage",
@@ -345,6 +344,7 @@ __all__ = [
     "Explanation",
     "FileError",
     "Finding",
+    "Fork",
     "FrozenError",
     "InputError",
     "JoinError",
@@ -361,18 +361,18 @@ __all__ = [
     "PropertyError",
     "ReadError",
     "Reading",
-    "RenderError",
     "Remove",
+    "RenderError",
     "Replace",
     "ReplaceAll",
     "ReportError",
     "Rule",
-    "Send",
     "Run",
     "RunConfig",
     "RunError",
     "Scenario",
     "ScenarioResult",
+    "Send",
     "ShortFormError",
     "StateGraph",
     "StateSpace",

@@ -64,10 +64,12 @@ from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortFo
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.position import Child, Forked, Place, Position, bracketed, forks, movable, positions
 from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
+from diagnosis.runtime.record import Winners
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop, decided_on
 from diagnosis.runtime.step import Entered, Step
 from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
-from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyNode
+from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyFork, TopologyNode
+from diagnosis.runtime.transitions import causes_of, transitions_of
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -147,6 +149,7 @@ __all__ = [
     "Strategy",
     "Topology",
     "TopologyEdge",
+    "TopologyFork",
     "TopologyNode",
     "Truth",
     "UndeclaredKeyError",
@@ -154,9 +157,11 @@ __all__ = [
     "Update",
     "ValueRefusedError",
     "Wait",
+    "Winners",
     "always",
     "bound",
     "bracketed",
+    "causes_of",
     "decided_on",
     "ends",
     "evaluate",
@@ -172,5 +177,6 @@ __all__ = [
     "sometimes",
     "thaw",
     "told",
+    "transitions_of",
     "ways_of",
 ]

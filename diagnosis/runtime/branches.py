@@ -200,6 +200,8 @@ class Branches:
         # Whether branches other than the one that moved may move now or may not any more, and whether one has failed.
         self._changed = False
         self._failed = False
+        # Where the run stood before the move under way.
+        self._place: Forked | None = None
 
     async def run(self, opening: Opening, state: Mapping[str, Any]) -> tuple[Position, Mapping[str, Any]]:
         """Run the branches until they meet.
@@ -222,8 +224,8 @@ class Branches:
             while type(place) is Forked:
                 place, state = await self._onward(place, state)
         except RunError as error:
-            record.position = place
-            record.merge(self._up_to(place, error), ())
+            record.position = self._place or place
+            record.merge(self._up_to(record.position, error), ())
             await self._cancelled((*self._tasks.paths(), *self._new))
             raise
         except asyncio.CancelledError:
@@ -246,6 +248,7 @@ class Branches:
         while ready and type(current) is Forked:
             here = ready.popleft()
             self._changed = False
+            self._place = current
             current, state = await self._moved(current, state, here.path, _NOT_YET)
             if self._changed:
                 ready = deque(movable(current))
@@ -257,6 +260,7 @@ class Branches:
                 if type(current) is not Forked:
                     break
                 if not self._changed or any(path == here.path for here in running(current)):
+                    self._place = current
                     current, state = await self._moved(current, state, path, task)
         return current, state
 
@@ -376,7 +380,8 @@ class Branches:
             assert type(old) is Forked
             shrunk = True
             self._close(old, path[length])
-            if len(self._tracks[at].log) > self._room.pop(at):
+            room = self._room.pop(at)
+            if len(self._tracks[at].log) > (self._room[at[:-1]] if at else room):
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 settled = self._step.branching.failed(place, state, at, error)
@@ -395,7 +400,8 @@ class Branches:
         self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
             self._tracks[*path, number] = Track(track.tips)
-        winner = self._record.winner_of(fork)
+        # Where a branch leads straight to the join, there is nothing to be won.
+        winner = None if closable(fork) else self._record.winner_of(fork)
         return place if winner is None else self._step.branching.choose(place, fork.name, winner)
 
     def _close(self, fork: Forked, last: int) -> None:

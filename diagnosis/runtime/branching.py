@@ -220,7 +220,8 @@ class Branching:
         owners: dict[str, tuple[int, str, bool]] = {}
         for number, child in merged_children(fork):
             for key, value, node in written(child.writes):
-                if key in self._private:
+                # What a subgraph keeps to itself means nothing at a join outside of it.
+                if fork.source not in self._private.get(key, (fork.source,)):
                     continue
                 alone = key in self._replacing or isinstance(value, ReplaceAll)
                 owner = owners.setdefault(key, (number, node, alone))

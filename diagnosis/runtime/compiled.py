@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, Self
 
 from diagnosis.runtime.checks import arity, findings
@@ -214,6 +214,19 @@ class CompiledGraph(Shown):
                     item = drive.send(value)
         except StopIteration:
             pass
+        except GeneratorExit:
+            await _given_up(drive)
+            raise
         finally:
             drive.close()
         record.result(check=True)
+
+
+async def _given_up(drive: Coroutine[Any, Any, None]) -> None:
+    """Cancel what is under way in a run that nobody follows any more, and wait until it is through."""
+    try:
+        item = drive.throw(asyncio.CancelledError())
+        while True:
+            item = drive.send(None if type(item) is Executed else await item)
+    except (StopIteration, asyncio.CancelledError):
+        pass

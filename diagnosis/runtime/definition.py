@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, is_count, is_text, keys_of
-from diagnosis.runtime.errors import DefinitionError
+from diagnosis.runtime.errors import DefinitionError, Finding
 from diagnosis.runtime.strategies import Replace, Strategy
 
 START: Final = "__START__"
@@ -79,7 +79,7 @@ class Node:
         name: the node's id.
         action: what runs; see :data:`Action`.
         kind: how pictures tell it apart, such as ``agent``, ``code`` or ``fallback``.
-        owns: the keys that the action may write; ``None`` means every declared key.
+        owns: the keys that the action may write; ``None`` means every key that is not private to a subgraph.
         whole_report: whether an owned Replace key that an update leaves out becomes null.
         entry: updates before the action, in order.
         exit: updates after it, in order.
@@ -172,7 +172,9 @@ class Definition:
         inputs: input key -> type of its value; ``None`` means that any declared key may be given.
         id_key: the input key that identifies a run: made when absent, and the default thread id.
         event_log: where events go in state, if anywhere.
-        private: the keys that a subgraph keeps to itself; what a branch writes there is not merged at a join.
+        private: key that a subgraph keeps to itself -> the nodes of that subgraph; at a join of a fork outside of it,
+            what branches wrote there is not merged.
+        found: what was found to be wrong when subgraphs were put into the graph.
     """
 
     name: str
@@ -183,7 +185,8 @@ class Definition:
     inputs: Mapping[str, type] | None = None
     id_key: str | None = None
     event_log: EventLog | None = None
-    private: frozenset[str] = frozenset()
+    private: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    found: tuple[Finding, ...] = ()
     _by_name: dict[str, Node] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -209,6 +212,11 @@ class Definition:
     def entry(self) -> str | None:
         """The node that START leads to, or ``None``."""
         return next((edge.target for edge in self.edges if edge.source == START), None)
+
+    @property
+    def open_keys(self) -> tuple[str, ...]:
+        """The keys that no subgraph keeps to itself, in order."""
+        return tuple(key for key in self.keys if key not in self.private)
 
     def conditional(self, source: str) -> Conditional | None:
         """Give the conditional edges of a node, or ``None`` where it has a fixed one.
@@ -252,7 +260,7 @@ class Definition:
             node: one of the nodes.
         """
         if node.owns is None:
-            return tuple(self.keys)
+            return self.open_keys
         return node.owns if self.event_log is None else (*node.owns, self.event_log.key)
 
     def whole(self, node: Node) -> tuple[str, ...]:
@@ -266,6 +274,6 @@ class Definition:
         aside = self.event_log.key if self.event_log else None
         return tuple(
             key
-            for key in (self.keys if node.owns is None else node.owns)
+            for key in (self.open_keys if node.owns is None else node.owns)
             if key != aside and isinstance(self.keys.get(key), Replace)
         )

@@ -266,19 +266,19 @@ class FanOuts:
                 if inner.source not in region or inner.join in (None, join):
                     continue
                 past = next((first for first in inner.targets if join in self.region(inner, first)), None)
-                if past is not None:
-                    yield Finding(
-                        "crossed_joins",
-                        inner.where,
-                        f"branch {past!r} leads to {join!r}, the join of the fork around it at {source!r}, without "
-                        f"passing its own join {inner.join!r}; lead it to its own join, or join both forks at {join!r}",
-                    )
-                elif inner.join not in region:
+                if inner.join not in region:
                     yield Finding(
                         "crossed_joins",
                         inner.where,
                         f"begins in branch {target!r} of the fork at {source!r} but joins at {inner.join!r}, outside "
                         "of it; join inside the branch, or where the outer fork does",
+                    )
+                elif past is not None:
+                    yield Finding(
+                        "crossed_joins",
+                        inner.where,
+                        f"branch {past!r} leads to {join!r}, the join of the fork around it at {source!r}, without "
+                        f"passing its own join {inner.join!r}; lead it to its own join, or join both forks at {join!r}",
                     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import Any, Final, Self
 
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
@@ -22,8 +22,10 @@ from diagnosis.runtime.definition import (
     Repeat,
 )
 from diagnosis.runtime.errors import DefinitionError
+from diagnosis.runtime.flattening import flattened
 from diagnosis.runtime.schema import is_schema, keys_of_schema
 from diagnosis.runtime.strategies import Replace, Strategy
+from diagnosis.runtime.subgraph import Subgraph, nothing, standing_for
 
 ENTRY: Final = "entry"
 """The node that decides where a graph begins whose START has several edges or a decision."""
@@ -69,6 +71,7 @@ class StateGraph:
             self._inputs = dict(inputs) if isinstance(inputs, Mapping) else dict.fromkeys(keys_of(inputs), object)
         self._id_key = id_key
         self._nodes: list[Node] = []
+        self._subgraphs: list[Subgraph] = []
         self._edges: list[Edge] = []
         self._conditionals: list[Conditional] = []
         self._log: EventLog | None = None
@@ -76,8 +79,10 @@ class StateGraph:
     def add_node(
         self,
         name: str,
-        action: Action,
+        action: Action | StateGraph | CompiledGraph,
         *,
+        inputs: Mapping[str, str] | Iterable[str] | None = None,
+        outputs: Mapping[str, str] | Iterable[str] | None = None,
         kind: str = "node",
         owns: Iterable[str] | None = None,
         whole_report: bool = False,
@@ -88,12 +93,22 @@ class StateGraph:
         goto: Mapping[str, str] | None = None,
         fork: Fork | None = None,
     ) -> Self:
-        """Add a node.
+        """Add a node, or a whole graph in the place of one, whose nodes are then called ``name-node``.
+
+        A StateGraph shares all its keys. A compiled graph has keys of its own, which start afresh each time it is
+        entered; those that are inputs and outputs alike are shared: it reads and writes the key of this graph. It is
+        entered by a node ``name-START`` and left by one called like itself, which does nothing but write the outputs.
+        END ends it, and the edges of ``name`` lead on. Its recursion limit and its inputs count for nothing.
 
         Args:
             name: its id, unique in the graph.
             action: ``(state) -> update`` or ``(state, config) -> update``, sync or async. A second parameter that has
-                a default is given the config only if it is called ``config``.
+                a default is given the config only if it is called ``config``. Or a graph, which takes none of the
+                options below but the next two.
+            inputs: for a compiled graph, key of it -> key of this graph, or names; every key of the same name where
+                absent.
+            outputs: for a compiled graph, key of this graph -> key of it, or names; every key of the same name where
+                absent.
             kind: how pictures tell it apart, such as ``agent``, ``code`` or ``fallback``.
             owns: the keys that the action may write; every key where absent.
             whole_report: whether an owned Replace key that an update leaves out becomes null.
@@ -109,10 +124,20 @@ class StateGraph:
             The graph, so that calls can be chained.
 
         Raises:
-            DefinitionError: the name is no text, or the goto no mapping of texts.
+            DefinitionError: the name is no text, the goto no mapping of texts, or an option has no place here.
         """
         if not is_text(name):
             raise DefinitionError(f"a node's name is a non-blank text, found {name!r}")
+        if isinstance(action, StateGraph | CompiledGraph):
+            options = {"kind": kind != "node", "owns": owns is not None, "whole_report": whole_report}
+            options |= {"entry": bool(entry), "exit": bool(exit), "attempt": attempt is not None}
+            options |= {"outcome": outcome is not None, "goto": goto is not None, "fork": fork is not None}
+            self._add_subgraph(name, action, inputs, outputs, [option for option, given in options.items() if given])
+            return self
+        if inputs is not None or outputs is not None:
+            raise DefinitionError(
+                f"node {name!r}: inputs= and outputs= are for compiled graphs; say with owns= what an action may write"
+            )
         owned = None if owns is None else keys_of(owns)
         before = (entry,) if isinstance(entry, Effect) else tuple(entry)
         after = (exit,) if isinstance(exit, Effect) else tuple(exit)
@@ -121,6 +146,40 @@ class StateGraph:
             raise DefinitionError(f"node {name!r}: fork= is for Commands; say with goto= where they may lead")
         self._nodes.append(Node(name, action, kind, owned, whole_report, before, after, attempt, outcome, ways, fork))
         return self
+
+    def _add_subgraph(
+        self,
+        name: str,
+        graph: StateGraph | CompiledGraph,
+        inputs: Mapping[str, str] | Iterable[str] | None,
+        outputs: Mapping[str, str] | Iterable[str] | None,
+        options: list[str],
+    ) -> None:
+        if options:
+            raise DefinitionError(
+                f"subgraph {name!r} takes no {', '.join(f'{option}=' for option in options)}; give that to the nodes "
+                "inside it, or to a node before or after it"
+            )
+        if isinstance(graph, StateGraph):
+            if inputs is not None or outputs is not None:
+                raise DefinitionError(
+                    f"subgraph {name!r} shares all its keys, since it is a StateGraph; compile it to give it inputs= "
+                    "and outputs="
+                )
+            if graph._holds(self):
+                raise DefinitionError(
+                    f"subgraph {name!r} is, or holds, the graph that it is added to; lead an edge back"
+                )
+        pairs = [
+            None if given is None else _pairs(given, f"the {what} of subgraph {name!r}")
+            for what, given in (("inputs", inputs), ("outputs", outputs))
+        ]
+        self._nodes.append(standing_for(name))
+        self._subgraphs.append(Subgraph(name, graph, *pairs))
+
+    def _holds(self, graph: StateGraph) -> bool:
+        inner = (subgraph.graph for subgraph in self._subgraphs)
+        return self is graph or any(isinstance(each, StateGraph) and each._holds(graph) for each in inner)
 
     def add_edge(
         self,
@@ -205,10 +264,10 @@ class StateGraph:
     def definition(self) -> Definition:
         """Give the graph as data, unchecked.
 
-        Where START has a decision or several edges, they leave from a node of their own, so that the decision is part
-        of what is recorded; it is called ``entry``.
+        Subgraphs become a part of it. Where START has a decision or several edges, they leave from a node of their own,
+        so that the decision is part of what is recorded; it is called ``entry``.
         """
-        definition = Definition(
+        outline = Definition(
             self._name,
             dict(self._keys),
             tuple(self._nodes),
@@ -218,7 +277,7 @@ class StateGraph:
             self._id_key,
             self._log,
         )
-        return with_entry(definition)
+        return with_entry(flattened(outline, self._subgraphs))
 
     def compile(self, *, recursion_limit: int = DEFAULT_LIMIT) -> CompiledGraph:
         """Check everything at once and give a graph that runs.
@@ -242,10 +301,11 @@ def with_entry(definition: Definition) -> Definition:
     edges = definition.edges_from(START)
     if len(edges) < 2 and definition.conditional(START) is None:
         return definition
-    name = next(name for name in (ENTRY, *(f"{ENTRY}_{n}" for n in count(2))) if name not in definition.names)
+    names = chain([ENTRY], (f"{ENTRY}_{n}" for n in count(2)))
+    name = next(name for name in names if name not in definition.names)
     return replace(
         definition,
-        nodes=(Node(name, _nothing, "entry", ()), *definition.nodes),
+        nodes=(Node(name, nothing, "entry", ()), *definition.nodes),
         edges=(
             Edge(START, name),
             *(replace(edge, source=name) if edge.source == START else edge for edge in definition.edges),
@@ -256,10 +316,6 @@ def with_entry(definition: Definition) -> Definition:
     )
 
 
-def _nothing(state: State) -> dict[str, Any]:
-    return {}
-
-
 def _mapping(given: object, what: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not given:
         raise DefinitionError(f"{what} need a mapping from route key to node or END")
@@ -267,6 +323,14 @@ def _mapping(given: object, what: str) -> dict[str, str]:
         if not is_text(route) or not is_text(target):
             raise DefinitionError(f"{what}: route keys and targets are texts, found {route!r}: {target!r}")
     return dict(given)
+
+
+def _pairs(given: object, what: str) -> dict[str, str]:
+    names = keys_of(given) if isinstance(given, Iterable) else (given,)
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(name, name) for name in names]
+    if not all(is_text(key) and is_text(other) for key, other in pairs):
+        raise DefinitionError(f"{what} are a mapping from key to key, or names of keys; found {given!r}")
+    return dict(pairs)
 
 
 def _routing(router: Callable[[State], Any], reads: Iterable[str] | None) -> RouterDecision:

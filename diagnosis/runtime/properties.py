@@ -23,9 +23,11 @@ class Move:
         outcome: the name of what it reported, in the outcome alphabet.
         attempt: which attempt it was.
         before: the state that its action saw.
-        report: what its action reported.
-        after: the state after it.
+        report: what its action reported; of a Command, its update.
+        after: the state after it; in a branch, as the branch sees it.
         choice: the decision that followed.
+        others: the further choices of a decision that opened several branches.
+        branch: the branch it was executed in, such as ``worker[1]``; empty outside branches.
     """
 
     node: str
@@ -35,11 +37,18 @@ class Move:
     report: Mapping[str, Any]
     after: State
     choice: Choice
+    others: tuple[Choice, ...] = ()
+    branch: str = ""
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Every choice of the decision that followed: one, unless it opened branches."""
+        return (self.choice, *self.others)
 
     @property
     def last(self) -> bool:
-        """Whether the run ends with it."""
-        return self.choice.target == END
+        """Whether the run ends with it; a branch that leads to END does not end the run."""
+        return not self.branch and self.choice.target == END
 
 
 @dataclass(frozen=True)

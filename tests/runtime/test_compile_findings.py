@@ -27,6 +27,7 @@ from diagnosis.runtime import (
     Rule,
     StateGraph,
 )
+from diagnosis.runtime.checks import findings
 
 
 def nothing(state: Any) -> dict[str, Any]:
@@ -495,3 +496,15 @@ def test_joins_are_reported_for_every_fork() -> None:
     graph = drawn(*lines, "o -> END").compile()
     assert graph.joins == {"entry": "j", "a": "m", "j": "o"}
     assert drawn("a -> b", "b -> END").compile().joins == {}
+
+
+def test_a_branch_of_an_inner_fork_cannot_run_past_the_join_of_the_outer_one() -> None:
+    lines = ("plan -> a b", "a -> x y", "y -> m", "m -> END", "b -> join", "join -> END")
+    graph = drawn(*lines).add_conditional_edges("x", lambda state: "m", {"m": "m", "join": "join"})
+    definition = graph.definition()
+    forks = {"plan": Fork(join="join"), "a": Fork(join="m")}
+    edges = tuple(dataclasses.replace(edge, fork=forks.get(edge.source)) for edge in definition.edges)
+    assert [str(each) for each in findings(dataclasses.replace(definition, edges=edges))] == [
+        "crossed_joins at a, fan-out: branch 'x' leads to 'join', the join of the fork around it at 'plan', without "
+        "passing its own join 'm'; lead it to its own join, or join both forks at 'join'"
+    ]
