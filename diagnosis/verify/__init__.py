@@ -3,15 +3,17 @@
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
+from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
 from diagnosis.verify.prover import PropertyError, claims_of, prove
-from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition, explore
+from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
 
 __all__ = [
     "KINDS",
     "MAX_STATES",
     "ROUTE_TAKEN",
     "RULE_TAKEN",
+    "Call",
     "Coverage",
     "Item",
     "Lasso",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from diagnosis.runtime import Model, thaw
 from diagnosis.scenarios import Scenario, observed, run_scenario
-from diagnosis.verify.space import Script
+from diagnosis.verify.paths import Script
 
 
 def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scenario:
@@ -14,7 +15,7 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
 
     Args:
         model: the graph under test.
-        script: node and outcome, execution by execution.
+        script: node, outcome and, where it opens an ``any_of`` fork, winner, execution by execution.
         name: the scenario's name.
         title: what it shows.
 
@@ -22,10 +23,15 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
         A scenario that passes, and shows the run.
     """
     calls: dict[str, list[Any]] = {}
-    for node, outcome in script:
+    winners: dict[str, list[str]] = {}
+    for node, outcome, *won in script:
         if node not in model.unscripted:
             calls.setdefault(node, []).append(model.forms.spell(node, outcome))
+        for winner in won:
+            winners.setdefault(fork_of(model, node, winner), []).append(winner)
     document: dict[str, Any] = {"name": name, "title": title, "graph": model.name, "script": calls}
+    if winners:
+        document["winners"] = winners
     if model.input:
         document["input"] = thaw(model.input)
     result = run_scenario(Scenario.parse(document), model)
@@ -35,3 +41,18 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
             calls[item.rpartition("[")[0]].pop()
     run = result.run
     return Scenario.parse({**document, "expect": observed(run, model).to_map()})
+
+
+def fork_of(model: Model, node: str, winner: str) -> str:
+    """Give the name of a fork, as scenarios use it.
+
+    Args:
+        model: the graph.
+        node: the node that opens it.
+        winner: the name of one of its branches.
+    """
+    for fan_out in model.graph.step.fan_outs.all:
+        for target in fan_out.targets if fan_out.source == node else ():
+            if winner.startswith(target) and re.fullmatch(r"(\[\d+\])+", path := winner[len(target) :]):
+                return node + path[: path.rindex("[")]
+    raise AssertionError(f"node {node!r} opens no branch {winner!r}")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from diagnosis.runtime import (
+    GOTO,
     REPEAT,
     START,
     Choice,
     Conditional,
     Decision,
     Definition,
+    Event,
     Executed,
+    FanOut,
     Model,
     RouterDecision,
     RuleTruth,
@@ -22,48 +26,73 @@ from diagnosis.runtime import (
     decided_on,
     evaluate,
 )
+from diagnosis.runtime.fanouts import Origin
 from diagnosis.verify.space import StateSpace, explore
 
 KINDS: Final = ("node", "route", "edge", "reason", "rule", "outcome", "condition", "mcdc")
-"""What is counted, from coarse to fine."""
+"""What is counted of every graph, from coarse to fine."""
+
+WINNER: Final = "winner"
+"""What is counted beside :data:`KINDS` where a fork waits for any of its branches: which of them have won."""
 
 Vectors = dict[tuple[str, str], set[tuple[bool | None, ...]]]
 """(node, rule) -> the truth vectors of its conditions that were seen."""
 
 
+def kinds_of(model: Model) -> tuple[str, ...]:
+    """Give what is counted of a model: :data:`KINDS`, and :data:`WINNER` where it has an ``any_of`` fork.
+
+    Args:
+        model: the graph under test.
+    """
+    return (*KINDS, WINNER) if _contests(model) else KINDS
+
+
+def _contests(model: Model) -> list[FanOut]:
+    return [fan_out for fan_out in model.graph.step.fan_outs.all if fan_out.fork.wait == "any_of"]
+
+
 def declared_items(model: Model) -> dict[str, list[str]]:
     """List every item that a model declares, by kind, in order of declaration.
+
+    The reasons of Commands are free texts and no items; nor are those of edges that repeat the one before them.
 
     Args:
         model: the graph under test.
     """
     definition = model.graph.definition
-    items: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    items: dict[str, list[str]] = {kind: [] for kind in kinds_of(model)}
     items["node"] = list(definition.names)
     reasons: dict[str, None] = {}
     items["edge"] = [_edge(START, definition.entry or "")]
     for source in definition.names:
         conditional = definition.conditional(source)
-        if conditional is None:
-            edge = next(edge for edge in definition.edges if edge.source == source)
-            items["edge"].append(_edge(source, edge.target))
-            if edge.reason is not REPEAT:
-                reasons[str(edge.reason)] = None
-            continue
-        items["route"] += [f"{source}.{route}" for route in conditional.targets]
-        items["edge"] += dict.fromkeys(_edge(source, target) for target in conditional.targets.values())
-        if isinstance(conditional.decision, RouterDecision):
+        goto = definition.node(source).goto
+        edges = definition.edges_from(source)
+        routes = dict.fromkeys((*(conditional.targets if conditional else ()), *goto))
+        items["route"] += [f"{source}.{route}" for route in routes]
+        targets = [edge.target for edge in edges]
+        targets += [*(conditional.targets.values() if conditional else ()), *goto.values()]
+        items["edge"] += dict.fromkeys(_edge(source, target) for target in targets)
+        reasons.update((str(edge.reason), None) for edge in edges if edge.reason is not REPEAT)
+        if conditional is not None and isinstance(conditional.decision, RouterDecision):
             reasons.update(dict.fromkeys(conditional.targets))
-            continue
-        for rule in conditional.decision.rules:
+        for rule in conditional.decision.rules if conditional and isinstance(conditional.decision, Decision) else ():
             reasons[rule.reason] = None
             items["rule"].append(f"{source}.{rule.name}")
             for condition in rule.when:
                 item = f"{source}.{rule.name}.{condition.name}"
                 items["condition"] += [f"{item}=T", f"{item}=F"]
                 items["mcdc"].append(item)
+        if goto:
+            items["rule"].append(f"{source}.{GOTO}")
     items["reason"] = list(reasons)
     items["outcome"] = [f"{node}.{outcome}" for node in definition.names for outcome in model.alphabet[node]]
+    if WINNER in items:
+        won = [
+            _edge(each.source, target) for each in _contests(model) for target in each.targets if target != each.join
+        ]
+        items[WINNER] = list(dict.fromkeys(won))
     return items
 
 
@@ -71,15 +100,28 @@ def _edge(source: str, target: str) -> str:
     return f"{source}->{target}"
 
 
-def _choice_items(choice: Choice, repeats: bool) -> Iterator[tuple[str, str]]:
-    yield "node", choice.source
-    yield "edge", _edge(choice.source, choice.target)
-    if not repeats:
-        yield "reason", choice.reason
-    if choice.route is not None:
-        yield "route", f"{choice.source}.{choice.route}"
-    if choice.rule is not None:
-        yield "rule", f"{choice.source}.{choice.rule}"
+def _choice_items(definition: Definition, choices: Sequence[Choice]) -> Iterator[tuple[str, str]]:
+    """Go through what a decision shows: the node, rule and reason once, the edge and route of each choice."""
+    source, rule, reason = choices[0].source, choices[0].rule, choices[0].reason
+    yield "node", source
+    if rule is not None:
+        yield "rule", f"{source}.{rule}"
+    for choice in choices:
+        yield "edge", _edge(source, choice.target)
+        if choice.route is not None:
+            yield "route", f"{source}.{choice.route}"
+    conditional = definition.conditional(source)
+    if rule == GOTO and definition.node_has_goto(source):
+        return
+    if conditional is None:
+        if not any(edge.reason is REPEAT for edge in definition.edges_from(source)):
+            yield from dict.fromkeys(("reason", choice.reason) for choice in choices)
+    elif not isinstance(conditional.decision, RouterDecision):
+        yield "reason", reason
+    else:
+        # The Command of a router may bring a reason of its own.
+        declared = [choice.reason for choice in choices if choice.reason in conditional.targets]
+        yield from dict.fromkeys(("reason", found) for found in declared)
 
 
 def _truth_items(source: str, rows: Iterable[RuleTruth]) -> Iterator[tuple[str, str]]:
@@ -107,17 +149,14 @@ class _Tally:
     vectors: Vectors = field(default_factory=dict)
     errors: dict[str, None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.repeating = {edge.source for edge in self.definition.edges if edge.reason is REPEAT}
-
     def add(self, kind: str, item: str) -> None:
         self.hits[kind, item] = self.hits.get((kind, item), 0) + 1
 
     def start(self) -> None:
         self.add("edge", _edge(START, self.definition.entry or ""))
 
-    def choice(self, choice: Choice) -> None:
-        for kind, item in _choice_items(choice, choice.source in self.repeating):
+    def choices(self, choices: Sequence[Choice]) -> None:
+        for kind, item in _choice_items(self.definition, choices):
             self.add(kind, item)
 
     def truths(self, source: str, rows: Iterable[RuleTruth]) -> None:
@@ -143,7 +182,7 @@ class Item:
     """One coverage item.
 
     Attributes:
-        kind: one of :data:`KINDS`.
+        kind: one of :func:`kinds_of` the model.
         name: such as ``planner.PLANNER_RETRY.retryable=T``.
         feasible: whether any run can show it; items that none can show are no part of a total.
         hits: how often the runs showed it; for MC/DC 1 where they did.
@@ -166,7 +205,7 @@ class Coverage(Shown):
 
     Attributes:
         model: the graph under test.
-        items: every declared item, by kind in the order of :data:`KINDS`.
+        items: every declared item, by kind in the order of :attr:`kinds`.
         runs: how many runs were counted.
         proven: whether the infeasible items are known to be so; if not, all declared items count as feasible.
         outside: reports that are no outcome of the alphabet, as ``node call``.
@@ -180,11 +219,16 @@ class Coverage(Shown):
     outside: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What is counted: :data:`KINDS`, and :data:`WINNER` where the graph has an ``any_of`` fork."""
+        return kinds_of(self.model)
+
     def of(self, kind: str) -> tuple[Item, ...]:
         """Give the items of one kind.
 
         Args:
-            kind: one of :data:`KINDS`.
+            kind: one of :attr:`kinds`.
         """
         return tuple(item for item in self.items if item.kind == kind)
 
@@ -192,7 +236,7 @@ class Coverage(Shown):
         """Give how many feasible items of a kind were covered, and how many there are.
 
         Args:
-            kind: one of :data:`KINDS`.
+            kind: one of :attr:`kinds`.
         """
         feasible = [item for item in self.of(kind) if item.feasible]
         return sum(item.covered for item in feasible), len(feasible)
@@ -201,7 +245,7 @@ class Coverage(Shown):
         """Give the share of feasible items covered, in per cent; 100 where there are none.
 
         Args:
-            kind: one of :data:`KINDS`.
+            kind: one of :attr:`kinds`.
         """
         covered, total = self.counts(kind)
         return 100.0 * covered / total if total else 100.0
@@ -210,7 +254,7 @@ class Coverage(Shown):
         """Give the names of feasible items that were not covered.
 
         Args:
-            kind: one of :data:`KINDS`.
+            kind: one of :attr:`kinds`.
         """
         return tuple(item.name for item in self.of(kind) if item.feasible and not item.covered)
 
@@ -220,7 +264,7 @@ class Coverage(Shown):
         Args:
             percent: the share, from 0 to 100.
         """
-        return tuple(kind for kind in KINDS if self.percent(kind) < percent)
+        return tuple(kind for kind in self.kinds if self.percent(kind) < percent)
 
     @property
     def infeasible(self) -> tuple[str, ...]:
@@ -236,14 +280,14 @@ class Coverage(Shown):
         """Give item name -> how often it was shown.
 
         Args:
-            kind: one of :data:`KINDS`.
+            kind: one of :attr:`kinds`.
         """
         return {item.name: item.hits for item in self.of(kind)}
 
     def text(self) -> str:
         """Give a line a kind, with what is missing."""
         lines = [f"Coverage of {self.model.name} by {self.runs} run{'s' if self.runs != 1 else ''}"]
-        for kind in KINDS:
+        for kind in self.kinds:
             covered, total = self.counts(kind)
             missing = self.missing(kind)
             lines.append(f"  {kind:10} {covered:3} of {total:3}{'  missing: ' + ', '.join(missing) if missing else ''}")
@@ -256,7 +300,7 @@ class Coverage(Shown):
         """Give the coverage as ``diagnosis coverage --json`` prints it."""
         return {
             kind: {"covered": covered, "total": total, "missing": list(self.missing(kind))}
-            for kind in KINDS
+            for kind in self.kinds
             for covered, total in [self.counts(kind)]
         }
 
@@ -281,6 +325,8 @@ def measure(model: Model, runs: Iterable[Run], *, space: StateSpace | None = Non
         for executed in run.steps:
             _add(model, tally, executed, outside)
         _add_failed(model, tally, run)
+        for item in winners_of(run):
+            tally.add(WINNER, item)
     tally.close()
     items = tuple(
         Item(kind, name, feasible is None or (kind, name) in feasible, tally.hits.get((kind, name), 0))
@@ -297,20 +343,24 @@ def _feasible(space: StateSpace) -> Mapping[tuple[str, str], int] | None:
     tally = _Tally(space.model.graph.definition)
     tally.start()
     for edge in space.transitions:
-        node = space.positions[edge.source].node
+        if edge.hidden:
+            continue
+        node = space.node(edge.source)
         tally.add("node", node)
         tally.add("outcome", f"{node}.{edge.outcome}")
         if edge.choice is not None:
-            tally.choice(edge.choice)
+            tally.choices(edge.choices)
             tally.truths(node, edge.truths)
+        if edge.winner is not None and edge.target is not None:
+            tally.add(WINNER, _edge(node, space.node(edge.target)))
     tally.close()
     return tally.hits
 
 
 def _add(model: Model, tally: _Tally, executed: Executed, outside: dict[str, None]) -> None:
     event = executed.event
-    tally.choice(event.choice)
-    outcome = model.outcome_of(event.node, executed.report, executed.after)
+    tally.choices(event.choices)
+    outcome = model.outcome_of(event.node, executed.report, executed.after, event)
     if outcome is None:
         outside[f"{event.node} {dict(executed.report)!r}"] = None
     else:
@@ -320,8 +370,43 @@ def _add(model: Model, tally: _Tally, executed: Executed, outside: dict[str, Non
 
 def _add_failed(model: Model, tally: _Tally, run: Run) -> None:
     """Count the node at which a run failed, which began but did not end; a limit begins nothing."""
-    if run.stop == "error" and run.position.node in model.graph.definition.names:
-        tally.add("node", run.position.node)
+    if run.stop == "error" and run.failed_at in model.graph.definition.names:
+        tally.add("node", run.failed_at)
+
+
+def winners_of(run: Run) -> Iterator[str]:
+    """Go through the ``any_of`` forks of a run that were won, as ``source->first node of the branch``.
+
+    Args:
+        run: a run, ended or not.
+    """
+    if not any(fan_out.fork.wait == "any_of" for fan_out in run.graph.step.fan_outs.all):
+        return
+    paths = [step.position.path for step in run.steps]
+    if run.error is not None:
+        # Where it failed: a fork around that place was not won.
+        paths.append(tuple(map(int, re.findall(r"\d+", _BRACKETS.search(run.error.branch)[0]))))  # type: ignore[index]
+    for index, event in enumerate(run.events[:-1]):
+        path, inner = paths[index], paths[index + 1]
+        opened = len(inner) == len(path) + 1 and inner[:-1] == path
+        if opened and _fan_out(run, event).fork.wait == "any_of":
+            inside = (other[: len(inner)] == inner for other in paths[index + 1 :])
+            if run.ended or not all(inside):
+                yield _edge(event.node, run.events[index + 1].node)
+
+
+_BRACKETS = re.compile(r"(\[\d+\])*$")
+
+
+def _fan_out(run: Run, event: Event) -> FanOut:
+    """Give the fan-out that an event opened."""
+    choice, definition = event.choice, run.graph.definition
+    origin: Origin = "edges" if choice.route is None else "router" if choice.rule is None else "rule"
+    if choice.rule == GOTO and definition.node_has_goto(event.node):
+        origin = "goto"
+    found = run.graph.step.fan_outs.of(event.node, origin, choice.rule if origin == "rule" else None)
+    assert found is not None
+    return found
 
 
 def truths_at(model: Model, executed: Executed) -> tuple[RuleTruth, ...]:

@@ -7,21 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnosis.runtime import (
-    Decision,
-    Definition,
-    Model,
-    Position,
-    RouterDecision,
-    Strategy,
-    evaluate,
-    freeze,
-    loops,
-    resolve,
-)
+from diagnosis.runtime import Command, Decision, Definition, Place, Position, Strategy, evaluate, loops
+from diagnosis.runtime.position import Opening, child_at
 from diagnosis.verify.canonical import canonical
-from diagnosis.verify.reads import Recorder
-from diagnosis.verify.space import Script, StateSpace
+from diagnosis.verify.keys import StateKeys
+from diagnosis.verify.moves import mover
+from diagnosis.verify.paths import Call, Script
+from diagnosis.verify.space import StateSpace
 
 MANY_VALUES = 8
 """A key with more values than this is taken for one that may grow without end."""
@@ -58,10 +50,15 @@ class Lasso:
 
     def text(self) -> str:
         """Say how to reach the loop, and the loop."""
-        stem = ", ".join(f"{node}={outcome}" for node, outcome in self.stem) or "the start"
-        loop = " -> ".join(f"{node}={outcome}" for node, outcome in self.loop)
+        stem = ", ".join(map(_told, self.stem)) or "the start"
+        loop = " -> ".join(map(_told, self.loop))
         growing = f"; {', '.join(self.growing)} goes on changing, but nothing on the loop depends on it"
         return f"after {stem}: for ever {loop}{growing if self.growing else ''}"
+
+
+def _told(call: Call) -> str:
+    node, outcome, *won = call
+    return f"{node}={outcome}" + "".join(f" ({winner} wins)" for winner in won)
 
 
 def find_lasso(space: StateSpace) -> Lasso | None:
@@ -83,77 +80,90 @@ def find_lasso(space: StateSpace) -> Lasso | None:
 
 def _in_cycle(space: StateSpace, cycle: Sequence[int]) -> Lasso:
     start = min(cycle, key=lambda index: (space.depths[index], index))
+    members = set(cycle)
     ways = {
-        index: [(edge.outcome, edge.target) for edge in space.outgoing[index] if edge.target in cycle]
+        index: [(space.call(edge), edge.target) for edge in space.outgoing[index] if edge.target in members]
         for index in cycle
     }
-    lap = _shortest_lap(start, ways)
-    return Lasso(space.script_to(start), tuple((space.positions[index].node, outcome) for index, outcome in lap))
+    return Lasso(space.script_to(start), tuple(call for _, call in _shortest_lap(start, ways)))
 
 
-def _shortest_lap(start: Any, ways: Mapping[Any, Iterable[tuple[str, Any]]]) -> list[tuple[Any, str]]:
-    """Give (place, outcome) from a place back to itself, which is known to be possible."""
-    came: dict[Any, tuple[Any, str]] = {}
+def _shortest_lap(start: Any, ways: Mapping[Any, Iterable[tuple[Call, Any]]]) -> list[tuple[Any, Call]]:
+    """Give (place, call) from a place back to itself, which is known to be possible."""
+    came: dict[Any, tuple[Any, Call]] = {}
     queue = deque([start])
     while queue:
         here = queue.popleft()
-        for outcome, target in ways[here]:
+        for call, target in ways[here]:
             if target == start:
-                lap = [(here, outcome)]
+                lap = [(here, call)]
                 while lap[-1][0] != start:
                     lap.append(came[lap[-1][0]])
                 return lap[::-1]
             if target not in came:
-                came[target] = (here, outcome)
+                came[target] = (here, call)
                 queue.append(target)
     return []
 
 
 def _in_quotient(space: StateSpace) -> Lasso | None:
     """Look for loops among the states with growing keys left out, and try each on the real step."""
-    keys = space.model.graph.definition.keys
-    readings = {key: [canonical(keys[key].read(state[key])) for state in space.states] for key in space.projection}
-    steady = [key for key in space.projection if len(set(readings[key])) <= MANY_VALUES]
+    definition = space.model.graph.definition
+    keys = definition.keys
+    indices = range(len(space.states))
+    views = [_view(space.positions[i], space.states[i], space.mover(i)) for i in indices]
+    values = {key: {canonical(keys[key].read(view[key])) for view in views} for key in space.projection}
+    steady = [key for key in space.projection if len(values[key]) <= MANY_VALUES]
     if len(steady) == len(space.projection):
         return None
-    names: list[Any] = [
-        (place.node, *(readings[key][index] for key in steady)) for index, place in enumerate(space.positions)
-    ]
+    told = StateKeys(definition, steady, writes=False)
+    names = [told.of(space.positions[i], space.states[i]) for i in indices]
     first: dict[Any, int] = {}
-    ways: dict[Any, list[tuple[str, Any]]] = {}
+    ways: dict[Any, list[tuple[Call, Any]]] = {}
     for index, name in enumerate(names):
         first.setdefault(name, index)
         known = ways.setdefault(name, [])
         for edge in space.outgoing[index]:
-            if edge.target is not None and (edge.outcome, names[edge.target]) not in known:
-                known.append((edge.outcome, names[edge.target]))
+            if edge.target is not None and (space.call(edge), names[edge.target]) not in known:
+                known.append((space.call(edge), names[edge.target]))
     found = loops({name: [target for _, target in targets] for name, targets in ways.items()})
     for cycle in sorted(found, key=lambda cycle: min(space.depths[first[name]] for name in cycle))[:TRIES]:
         members = set(cycle)
-        inner = {name: [(o, t) for o, t in ways[name] if t in members] for name in cycle}
-        for start in sorted(cycle, key=lambda name: (space.depths[first[name]], first[name]))[:TRIES]:
-            lap = tuple((name[0], outcome) for name, outcome in _shortest_lap(start, inner))
+        inner = {name: [(call, target) for call, target in ways[name] if target in members] for name in cycle}
+        # From the outermost branch on the loop: what stands beside that branch takes no part in the loop.
+        outermost = min(len(space.mover(first[name]).path) for name in cycle)
+        starts = [name for name in cycle if len(space.mover(first[name]).path) == outermost]
+        for start in sorted(starts, key=lambda name: (space.depths[first[name]], first[name]))[:TRIES]:
+            lap = tuple(call for _, call in _shortest_lap(start, inner))
             growing = _lap_repeats(space, first[start], lap)
             if growing is not None:
                 return Lasso(space.script_to(first[start]), lap, growing)
     return None
 
 
+def _view(place: Place, state: Mapping[str, Any], here: Position) -> Mapping[str, Any]:
+    """Give what the branch sees that stands at a position."""
+    return child_at(place, here.path).state if here.path else state
+
+
 def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] | None:
     """Go round a lap on the real step; give the keys that changed, or ``None`` where a next lap may differ."""
     keys = space.model.graph.definition.keys
-    position, state = space.positions[index], space.states[index]
-    start = position.node
+    place, state, start = space.positions[index], space.states[index], space.mover(index)
     changed: dict[str, None] = {}
     for _ in range(max(LAPS, space.model.graph.recursion_limit // len(lap) + 1)):
-        before = state
-        walked = _walk(space.model, position, state, lap)
+        before = _view(place, state, start)
+        walked = _walk(space, place, state, lap)
         if walked is None:
             return None
-        position, state, depends = walked
-        if position.node != start or any(_reads_differ(keys[key], before[key], state[key]) for key in depends):
+        place, state, depends = walked
+        here = mover(place)
+        if (here.node, here.path) != (start.node, start.path):
             return None
-        changed.update((key, None) for key in space.projection if canonical(before[key]) != canonical(state[key]))
+        after = _view(place, state, start)
+        if any(_reads_differ(keys[key], before[key], after[key]) for key in depends):
+            return None
+        changed.update((key, None) for key in space.projection if canonical(before[key]) != canonical(after[key]))
     return tuple(changed)
 
 
@@ -162,44 +172,49 @@ def _reads_differ(strategy: Strategy, before: Any, after: Any) -> bool:
 
 
 def _walk(
-    model: Model, position: Position, state: Mapping[str, Any], lap: Script
-) -> tuple[Position, Mapping[str, Any], set[str]] | None:
+    space: StateSpace, place: Place, state: Mapping[str, Any], lap: Script
+) -> tuple[Place, Mapping[str, Any], set[str]] | None:
     """Go round once; give where it ends, the state, and the keys on which the way depended."""
-    definition, step = model.graph.definition, model.graph.step
+    definition, moves = space.model.graph.definition, space.moves
     depends: set[str] = set()
     flows: list[tuple[set[str], set[str]]] = []
-    for node, outcome in lap:
-        if position.node != node:
+    for node, outcome, *won in lap:
+        here = mover(place)
+        if here.node != node:
             return None
-        update = model.alphabet[node][outcome]
-        try:
-            entered, _ = step.enter(position, state)
-            recorder = Recorder(entered)
-            report = freeze(dict(resolve(update, recorder)))
-            position, state, _, _ = step.leave(position, entered, report)
-        except Exception:  # the outcomes are the user's own code; whatever stops the run stops the lap
+        done = moves.execute(place, state, here, outcome)
+        if done.reported is None:
             return None
-        flows.append((recorder.reads, set(report)))
+        ways = [left for left in moves.onward(here, done) if left.winning == (won[0] if won else None)]
+        if not ways or ways[0].place is None:
+            return None
+        place, state = ways[0].place, ways[0].state
         flows += [(set(effect.reads), set(effect.writes)) for effect in definition.node(node).effects]
-        depends |= _decided_on(definition, node, state)
+        flows.append((done.reads, set(done.reported.report)))
+        sources = set(done.reads) if isinstance(done.update, Command) else set[str]()
+        for look in moves.notes.looks:
+            sources |= look.reads
+            if isinstance(look.given, Command):
+                flows.append((look.reads, set(look.given.update)))
+        following = done.reported.following
+        if type(following) is Opening:
+            flows.append((sources, {key for _, _, sent in following.targets for key in sent}))
+        depends |= sources
+        if not moves.notes.looks and not isinstance(done.update, Command):
+            depends |= _decided_on(definition, node, done.reported.after)
     while True:
         more = {key for reads, writes in flows if writes & depends for key in reads}
         if more <= depends:
-            return position, state, depends
+            return place, state, depends
         depends |= more
 
 
 def _decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> set[str]:
-    """Give the keys that a decision really read: conditions after the first false one are not evaluated."""
+    """Give the keys that rules really read: conditions after the first false one are not evaluated."""
     conditional = definition.conditional(node)
-    if conditional is None:
+    if conditional is None or not isinstance(conditional.decision, Decision):
         return set()
-    if isinstance(conditional.decision, RouterDecision):
-        recorder = Recorder(state)
-        conditional.decision.router(recorder)
-        return recorder.reads
     reads: set[str] = set()
-    assert isinstance(conditional.decision, Decision)
     for row in evaluate(node, conditional.decision.rules, conditional.targets, state):
         for condition, truth in zip(row.rule.when, row.truths, strict=True):
             reads.update(condition.reads)

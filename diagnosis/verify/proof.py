@@ -11,14 +11,15 @@ from diagnosis.runtime import Decision, Model, Property, RouterDecision, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.lasso import Lasso
-from diagnosis.verify.space import Script, StateSpace
+from diagnosis.verify.paths import Script
+from diagnosis.verify.space import StateSpace
 
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
 
 
 ROUTE_TAKEN = "route_taken:"
-"""The same for the routes of a plain router, as ``node.route``."""
+"""The same for the routes of a plain router and of Commands, as ``node.route``."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ class Proof(Shown):
 
     @property
     def never_taken(self) -> tuple[str, ...]:
-        """The rules, and the routes of plain routers, that no explored script takes, as ``node.rule``."""
-        choices = [edge.choice for edge in self.space.transitions if edge.choice is not None]
+        """The rules, and the routes of routers and Commands, that no explored script takes, as ``node.rule``."""
+        choices = [choice for edge in self.space.transitions for choice in edge.choices]
         rules = {(choice.source, choice.rule) for choice in choices}
         routes = {(choice.source, choice.route) for choice in choices}
         return (
@@ -186,12 +187,16 @@ def rules_of(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def routes_of(model: Model) -> Iterator[tuple[str, str]]:
-    """Go through every route key of every plain router of a model, as node and route key.
+    """Go through every route key of plain routers and of Commands, as node and route key, each once.
 
     Args:
         model: the graph under test.
     """
-    for conditional in model.graph.definition.conditionals:
+    definition = model.graph.definition
+    found: dict[tuple[str, str], None] = {}
+    for conditional in definition.conditionals:
         if isinstance(conditional.decision, RouterDecision):
-            for route in conditional.targets:
-                yield conditional.source, route
+            found.update(((conditional.source, route), None) for route in conditional.targets)
+    for node in definition.nodes:
+        found.update(((node.name, route), None) for route in node.goto)
+    yield from found

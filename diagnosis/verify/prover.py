@@ -7,10 +7,22 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from diagnosis.runtime import DefinitionError, DiagnosisError, Model, Move, Property, ReadView, always, sometimes, told
+from diagnosis.runtime import (
+    Command,
+    DefinitionError,
+    DiagnosisError,
+    Model,
+    Move,
+    Property,
+    ReadView,
+    always,
+    sometimes,
+    told,
+)
 from diagnosis.verify.lasso import find_lasso
+from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
-from diagnosis.verify.space import MAX_STATES, Progress, Script, StateSpace, Transition
+from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
 MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
@@ -36,7 +48,7 @@ def _routed(node: str, route: str) -> Property:
     return sometimes(
         f"{ROUTE_TAKEN}{node}.{route}",
         f"Some run takes route {route} at {node}.",
-        lambda move: move.choice.source == node and move.choice.route == route,
+        lambda move: move.node == node and any(choice.route == route for choice in move.choices),
     )
 
 
@@ -148,17 +160,28 @@ class _Prover:
         return Verdict(claim, True, f"the longest run executes {longest}")
 
     def _longer_than(self, limit: int) -> Script:
-        """Give a shortest run that executes more nodes than a limit."""
-        counted = always(
-            "bound",
-            "",
-            lambda move, count: not (move.last and count > limit),
-            start=0,
-            remember=lambda count, move: min(count + 1, limit + 1),
-        )
-        found = self._with_memory(counted, self.space)
-        assert found is not None
-        return found[1]
+        """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
+        space = self.space
+        came: list[dict[int, Transition | None]] = [{0: None}]
+        while True:
+            layer: dict[int, Transition | None] = {}
+            for index in came[-1]:
+                for edge in space.outgoing[index]:
+                    if edge.target is None or not space.outgoing[edge.target]:
+                        if len(came) > limit:
+                            return self._came(came, edge)
+                    else:
+                        layer.setdefault(edge.target, edge)
+            came.append(layer)
+
+    def _came(self, layers: list[dict[int, Transition | None]], last: Transition) -> Script:
+        script: list[Call] = []
+        edge: Transition | None = last
+        for layer in reversed(layers):
+            assert edge is not None
+            script.append(self.space.call(edge))
+            edge = layer[edge.source]
+        return tuple(reversed(script))
 
     def _whole(self, index: int) -> Script:
         stem = self.space.script_to(index)
@@ -200,21 +223,25 @@ class _Prover:
         return Verdict(claim, False, "no script shows it")
 
     def _move(self, space: StateSpace, edge: Transition, claim: Property) -> Move:
-        node = space.positions[edge.source].node
+        node = space.node(edge.source)
         who = f"property {claim.name!r}"
         update = self.model.alphabet[node][edge.outcome]
         assert edge.choice is not None
-        assert edge.target is not None
-        before, after = space.entered(edge.source), space.states[edge.target]
-        report: Mapping[str, Any] = update(before) if callable(update) else update
+        before, after = space.entered(edge.source), edge.after
+        if after is None:
+            assert edge.target is not None
+            after = space.states[edge.target]
+        report: Any = update(before) if callable(update) else update
         return Move(
             node,
             edge.outcome,
             edge.attempt,
             ReadView(before, claim.reads, who),
-            report,
+            report.update if isinstance(report, Command) else report,
             ReadView(after, claim.reads, who),
             edge.choice,
+            edge.others,
+            space.branch(edge.source),
         )
 
     def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
@@ -230,7 +257,7 @@ class _Prover:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
         found: Transition | None = None
         for edge in space.transitions:
-            if edge.error is None and self._hit(claim, self._move(space, edge, claim), None):
+            if edge.choice is not None and self._hit(claim, self._move(space, edge, claim), None):
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
@@ -242,54 +269,60 @@ class _Prover:
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
         assert claim.remember is not None
-        came: dict[tuple[int, Any], tuple[tuple[int, Any] | None, str, int]] = {}
+        came: dict[tuple[int, Any], tuple[tuple[int, Any], Call] | None] = {(0, claim.start): None}
+        depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
-        best: tuple[float, Script, int] | None = None
-        self._remembered(claim, came, (0, claim.start), (None, "", 0))
+        best: tuple[float, Script, Transition] | None = None
         while queue:
             here = queue.popleft()
-            depth = came[here][2] + 1
+            depth = depths[here] + 1
             if best is not None and depth >= best[0]:
                 break
             for edge in space.outgoing[here[0]]:
+                after = here[1]
+                if edge.choice is not None:
+                    move = self._move(space, edge, claim)
+                    try:
+                        after = claim.remember(after, move)
+                    except Exception as error:
+                        raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
+                    if self._hit(claim, move, after):
+                        total = space.through(edge) - space.depths[edge.source] + depth - 1
+                        if best is None or total < best[0]:
+                            best = (total, (*self._script(came, here), space.call(edge)), edge)
+                        continue
                 if edge.target is None:
                     continue
-                move = self._move(space, edge, claim)
-                try:
-                    after = claim.remember(here[1], move)
-                except Exception as error:
-                    raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-                if self._hit(claim, move, after):
-                    total = space.through(edge) - space.depths[edge.source] + depth - 1
-                    if best is None or total < best[0]:
-                        best = (total, (*self._script(space, came, here), (move.node, edge.outcome)), edge.target)
-                elif self._remembered(claim, came, (edge.target, after), (here, edge.outcome, depth)):
+                there = (edge.target, after)
+                if self._new(claim, came, there):
+                    came[there] = (here, space.call(edge))
+                    depths[there] = depth
                     if len(came) > MAX_PRODUCT:
                         self._cut = True
                         queue.clear()
                         break
-                    queue.append((edge.target, after))
+                    queue.append(there)
             if best is not None and claim.kind == "sometimes":
                 break
         if best is None:
             return None
-        _, stem, target = best
-        return stem, stem + space.finish(target, self._limit + 1 - len(stem))
+        _, stem, last = best
+        if last.target is None:
+            return stem, stem
+        return stem, stem + space.finish(last.target, self._limit + 1 - len(stem))
 
-    def _remembered(self, claim: Property, came: dict[Any, Any], place: tuple[int, Any], how: Any) -> bool:
-        """Note how a pair of control state and memory was reached, if it is new."""
+    def _new(self, claim: Property, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
+        """Tell whether a pair of control state and memory was not reached before."""
         try:
-            if place in came:
-                return False
-            came[place] = how
+            return place not in came
         except TypeError as error:
             raise PropertyError(f"the memory of property {claim.name!r} must be hashable: {error}") from error
-        return True
 
-    def _script(self, space: StateSpace, came: Mapping[Any, Any], place: tuple[int, Any]) -> Script:
-        script: list[tuple[str, str]] = []
-        before, outcome, _ = came[place]
+    def _script(self, came: Mapping[Any, tuple[tuple[int, Any], Call] | None], place: tuple[int, Any]) -> Script:
+        script: list[Call] = []
+        before = came[place]
         while before is not None:
-            script.append((space.positions[before[0]].node, outcome))
-            before, outcome, _ = came[before]
+            place, call = before
+            script.append(call)
+            before = came[place]
         return tuple(reversed(script))

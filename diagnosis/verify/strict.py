@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from diagnosis.runtime import (
+    Command,
     Condition,
     Conditional,
     Decision,
@@ -15,25 +16,80 @@ from diagnosis.runtime import (
     Node,
     Reading,
     ReadView,
+    Remove,
+    ReplaceAll,
     RouterDecision,
     Rule,
     State,
     Step,
 )
+from diagnosis.verify.reads import Recorder
 
 
-def strict_step(definition: Definition) -> Step:
+class Look(NamedTuple):
+    """One call of a plain router.
+
+    Attributes:
+        source: the node that decides.
+        state: the state as the router saw it.
+        reads: the keys that it read.
+        given: what it gave.
+    """
+
+    source: str
+    state: Mapping[str, Any]
+    reads: set[str]
+    given: Any
+
+
+class Notes:
+    """What was seen of one node execution.
+
+    Attributes:
+        looks: each call of a plain router.
+        removed: the keys from whose histories something was to be removed: where it is not there, that is an error.
+        cleared: the keys whose histories were replaced: where another branch writes there too, that is an error.
+    """
+
+    def __init__(self) -> None:
+        self.looks: list[Look] = []
+        self.removed: set[str] = set()
+        self.cleared: set[str] = set()
+
+    def clear(self) -> None:
+        """Forget it all, for the next execution."""
+        self.looks.clear()
+        self.removed.clear()
+        self.cleared.clear()
+
+    def wrote(self, update: object) -> None:
+        """Note the markers of an update.
+
+        Args:
+            update: what an action, an entry or exit update, or a router wrote.
+        """
+        for key, value in update.items() if isinstance(update, Mapping) else ():
+            if isinstance(value, ReplaceAll):
+                self.cleared.add(key)
+            elif isinstance(value, Remove) or (
+                isinstance(value, list | tuple) and any(isinstance(item, Remove) for item in value)
+            ):
+                self.removed.add(key)
+
+
+def strict_step(definition: Definition, notes: Notes) -> Step:
     """Give the step of a graph that refuses undeclared reads, on which what is proven rests.
 
     Args:
         definition: a graph without findings.
+        notes: where the calls of plain routers and the markers of entry and exit updates are noted.
 
     Returns:
         A step like the graph's own, but that a condition, an entry or exit update, a reading, or a router with declared
         reads fails where it reads any other key.
     """
-    nodes = tuple(_node(node) for node in definition.nodes)
-    conditionals = tuple(_conditional(conditional) for conditional in definition.conditionals)
+    nodes = tuple(_node(node, notes) for node in definition.nodes)
+    conditionals = tuple(_conditional(conditional, notes) for conditional in definition.conditionals)
     return Step(dataclasses.replace(definition, nodes=nodes, conditionals=conditionals))
 
 
@@ -42,8 +98,14 @@ def _shown(function: Callable[[State], Any], reads: tuple[str, ...], who: str) -
     return lambda state: function(ReadView(state, allowed, who))
 
 
-def _effect(node: str, effect: Effect) -> Effect:
-    apply = _shown(effect.apply, effect.reads, f"update {effect.name!r} of {node}")
+def _effect(node: str, effect: Effect, notes: Notes) -> Effect:
+    shown = _shown(effect.apply, effect.reads, f"update {effect.name!r} of {node}")
+
+    def apply(state: State) -> Mapping[str, Any]:
+        changes: Mapping[str, Any] = shown(state)
+        notes.wrote(changes)
+        return changes
+
     return Effect(effect.name, apply, reads=effect.reads, writes=effect.writes)
 
 
@@ -53,26 +115,41 @@ def _reading(node: str, what: str, reading: Reading | None) -> Reading | None:
     return Reading(_shown(reading.get, reading.reads, f"the {what} function of {node}"), reading.reads)
 
 
-def _node(node: Node) -> Node:
+def _node(node: Node, notes: Notes) -> Node:
     return dataclasses.replace(
         node,
-        entry=tuple(_effect(node.name, effect) for effect in node.entry),
-        exit=tuple(_effect(node.name, effect) for effect in node.exit),
+        entry=tuple(_effect(node.name, effect, notes) for effect in node.entry),
+        exit=tuple(_effect(node.name, effect, notes) for effect in node.exit),
         attempt=_reading(node.name, "attempt", node.attempt),
         outcome=_reading(node.name, "outcome", node.outcome),
     )
 
 
-def _conditional(conditional: Conditional) -> Conditional:
+def _conditional(conditional: Conditional, notes: Notes) -> Conditional:
     decision = conditional.decision
     if isinstance(decision, RouterDecision):
-        if decision.reads is None:
-            return conditional
-        router = _shown(decision.router, decision.reads, f"the router of {conditional.source}")
+        router = _watched(conditional.source, decision, notes)
         return dataclasses.replace(conditional, decision=RouterDecision(router, decision.reads))
     return dataclasses.replace(
         conditional, decision=Decision(_rule(conditional.source, rule) for rule in decision.rules)
     )
+
+
+def _watched(source: str, decision: RouterDecision, notes: Notes) -> Callable[[State], Any]:
+    def router(state: State) -> Any:
+        seen = state
+        if decision.reads is not None:
+            seen = ReadView(state, decision.reads, f"the router of {source}")
+        recorder = Recorder(seen)
+        # A copy first: what a Command of the router updates is put into the state that it was shown.
+        before = dict(state)
+        given = decision.router(recorder)
+        notes.looks.append(Look(source, before, recorder.reads, given))
+        if isinstance(given, Command):
+            notes.wrote(given.update)
+        return given
+
+    return router
 
 
 def _rule(source: str, rule: Rule) -> Rule:

@@ -39,7 +39,7 @@ def brute_force(model: Model, limit: int = 40) -> Counter:
             continue
         assert length < limit
         for update in model.alphabet[position.node].values():
-            entered, _ = step.enter(position, state)
+            entered = step.enter(position, state).view
             following, after, _, _ = step.leave(position, entered, update(entered) if callable(update) else update)
             work.append((following, after, length + 1))
     return found

@@ -1,0 +1,249 @@
+"""One node execution of an exploration: an outcome put into a place, with all that can come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
+from diagnosis.runtime.branching import Reported
+from diagnosis.runtime.position import Opening, Path, child_at, with_child
+from diagnosis.verify.reads import Recorder
+from diagnosis.verify.strict import Notes, strict_step
+
+
+class Execution(NamedTuple):
+    """What a node came to in one place, before the run moves on.
+
+    Attributes:
+        place: where the run stands, the entry updates made.
+        state: the state outside branches.
+        before: what the action saw.
+        attempt: which attempt of the node it is.
+        update: what the action reported; ``None`` where it came to nothing.
+        reads: the keys that the outcome's function read.
+        reported: what the node came to; ``None`` where it failed.
+        failure: why it failed.
+    """
+
+    place: Place
+    state: Mapping[str, Any]
+    before: Mapping[str, Any]
+    attempt: int
+    update: Mapping[str, Any] | Command | None
+    reads: set[str]
+    reported: Reported | None
+    failure: RunError | None
+
+
+class Left(NamedTuple):
+    """One way on after a node execution.
+
+    Attributes:
+        place: where the run stands; ``None`` where it stops with an error.
+        state: the state outside branches.
+        error: the error of the run.
+        fork: the ``any_of`` fork that was opened, if one was.
+        winner: the place of the branch that is to win it; ``None`` where all are to fail.
+        lost: the path of the fork whose winner failed: there is no such run.
+    """
+
+    place: Place | None
+    state: Mapping[str, Any]
+    error: str | None = None
+    fork: Forked | None = None
+    winner: int | None = None
+    lost: Path | None = None
+
+    @property
+    def winning(self) -> str | None:
+        """The name of the branch that is to win the fork that was opened."""
+        return None if self.fork is None or self.winner is None else self.fork.children[self.winner].branch
+
+
+class Moves:
+    """The node executions of a model, on a step that refuses undeclared reads.
+
+    Branches move in order of declaration, one after the other. The winner of an ``any_of`` is chosen when it opens, and
+    only that branch moves then; where none is chosen, all its branches are to fail.
+
+    Args:
+        model: the graph under test.
+
+    Attributes:
+        step: the step.
+        notes: what was seen of the last execution.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.notes = Notes()
+        self.step = strict_step(model.graph.definition, self.notes)
+        self._fixed = {
+            (node, outcome): _frozen(update)
+            for node, outcomes in model.alphabet.items()
+            for outcome, update in outcomes.items()
+            if not callable(update)
+        }
+
+    def execute(self, place: Place, state: Mapping[str, Any], here: Position, outcome: str) -> Execution:
+        """Execute a node.
+
+        Args:
+            place: where the run stands.
+            state: the state outside branches.
+            here: the position that moves.
+            outcome: what the node reports, of the alphabet.
+        """
+        step, node = self.step, here.node
+        self.notes.clear()
+        attempt, before, reads = 1, state, set[str]()
+        report: Mapping[str, Any] | Command | None = None
+        try:
+            entered = step.enter(place, state, here.branch)
+            place, state, before, attempt = entered
+            report = self._fixed.get((node, outcome))
+            if report is None:
+                recorder = Recorder(before)
+                report = self._called(node, outcome, recorder)
+                reads = recorder.reads
+            self.notes.wrote(report.update if isinstance(report, Command) else report)
+            if type(place) is Position:
+                following, after, event, taken = step.at(node).leave(here, before, report, attempt)
+                reported = Reported(following, after, [], event, taken)
+            else:
+                reported = step.reported(child_at(place, here.path), step.at(node), here, report, attempt)
+        except RunError as error:
+            return Execution(place, state, before, attempt, report, reads, None, error)
+        return Execution(place, state, before, attempt, report, reads, reported, None)
+
+    def _called(self, node: str, outcome: str, recorder: Recorder) -> Mapping[str, Any] | Command:
+        update: Any = self.model.alphabet[node][outcome]
+        try:
+            found: Mapping[str, Any] | Command = update(recorder)
+        except Exception as error:
+            raise RunError(f"outcome {outcome!r} of node {node!r} raised {told(error)}") from error
+        return found
+
+    def onward(self, here: Position, done: Execution) -> list[Left]:
+        """Move on after a node execution.
+
+        Args:
+            here: the position that moved.
+            done: what the node came to.
+
+        Returns:
+            The ways on: one; or, where an ``any_of`` fork opens, one for each branch that may win it, and one on which
+            all are to fail; none where a branch ended well that is to fail.
+        """
+        place, state, reported = done.place, done.state, done.reported
+        if type(place) is Forked:
+            return self._branch_onward(place, state, here, done)
+        if reported is None:
+            return [Left(None, state, str(done.failure))]
+        following = reported.following
+        if isinstance(following, Position):
+            return [Left(following, reported.after)]
+        try:
+            place, state = self.step.open(following, reported.after)
+        except RunError as error:
+            return [Left(None, state, str(error))]
+        return self._opened(place, state, ())
+
+    def _branch_onward(self, place: Forked, state: Mapping[str, Any], here: Position, done: Execution) -> list[Left]:
+        branching, reported = self.step.branching, done.reported
+        around = contests(place, here.path)
+        for fork in around:
+            place = with_fork(place, fork._replace(winner=None))
+        try:
+            if reported is None:
+                assert done.failure is not None
+                settled = branching.failed(place, state, here.path, done.failure)
+            else:
+                settled = branching.moved(place, state, here.path, reported)
+        except RunError as error:
+            return [Left(None, state, str(error))]
+        following, state = settled.place, settled.state
+        for fork in around:
+            now = fork_at(following, fork.path)
+            if fork.winner is None:
+                if now is None:
+                    return []
+            elif now is not None:
+                if now.children[fork.winner].failure is not None:
+                    return [Left(None, state, lost=fork.path)]
+                following = with_fork(following, now._replace(winner=fork.winner))
+        if reported is not None and type(reported.following) is Opening:
+            return self._opened(following, state, here.path)
+        return [Left(following, state)]
+
+    def _opened(self, place: Place, state: Mapping[str, Any], path: Path) -> list[Left]:
+        """Give a way on for each branch that may win the fork that opened at a path."""
+        fork = fork_at(place, path)
+        if fork is None or fork.wait != "any_of":
+            return [Left(place, state)]
+        won = [
+            Left(with_fork(place, fork._replace(winner=number)), state, None, fork, number)
+            for number in range(len(fork.children))
+        ]
+        return won if len(won) == 1 else [*won, Left(place, state, None, fork, None)]
+
+
+def _frozen(update: Mapping[str, Any] | Command) -> Mapping[str, Any] | Command:
+    """Freeze an update now, so that no execution has to."""
+    given = update.update if isinstance(update, Command) else update
+    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
+    values = {key: freeze(value) for key, value in given.items()}
+    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values
+
+
+def mover(place: Place) -> Position:
+    """Give the position that moves next: the first that may, in order of declaration.
+
+    Args:
+        place: where a run stands.
+    """
+    return place if type(place) is Position else next(movable(place))
+
+
+def contests(place: Place, path: Path) -> list[Forked]:
+    """Give the ``any_of`` forks around a branch that have more branches than one, outermost first.
+
+    Args:
+        place: where a run stands.
+        path: the branch's path.
+    """
+    found = []
+    for number in path:
+        assert type(place) is Forked
+        if place.wait == "any_of" and len(place.children) > 1:
+            found.append(place)
+        place = place.children[number].place
+    return found
+
+
+def fork_at(place: Place, path: Path) -> Forked | None:
+    """Give the fork that was opened in a branch, or ``None`` where none is open.
+
+    Args:
+        place: where a run stands.
+        path: the branch's path; empty outside branches.
+    """
+    for number in path:
+        if type(place) is not Forked:
+            return None
+        place = place.children[number].place
+    return place if type(place) is Forked else None
+
+
+def with_fork(place: Place, fork: Forked) -> Forked:
+    """Give the same place with another fork where one is open.
+
+    Args:
+        place: where a run stands.
+        fork: what comes in its stead.
+    """
+    if not fork.path:
+        return fork
+    child = child_at(place, fork.path)
+    return with_child(place, fork.path, Child(child.branch, fork, child.state, child.writes, child.failure))

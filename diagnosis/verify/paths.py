@@ -1,0 +1,258 @@
+"""Control states and transitions as a graph of its own: scripts, lengths and loops."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from diagnosis.runtime import END, Choice, Place, Position, RuleTruth, loops
+
+Call = tuple[str, str] | tuple[str, str, str]
+"""Node and outcome; and, where the node opens an ``any_of`` fork, the branch that wins it."""
+
+Script = tuple[Call, ...]
+"""What is executed, one after the other: branches in order of declaration, of an ``any_of`` only the one that wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One outcome put into one control state.
+
+    Attributes:
+        source: index of the control state.
+        outcome: the name of the outcome.
+        target: index of the control state after it; ``None`` where the run stops with an error.
+        choice: the decision; ``None`` where the node failed, and where nothing of it is part of a run: see ``hidden``.
+        attempt: which attempt of the node it is.
+        truths: the rules of the decision, fully evaluated; empty for fixed edges, plain routers and Commands.
+        error: the error of the run, where it stops with one.
+        others: the further choices of a decision that opened several branches.
+        winner: the branch that is to win, where an ``any_of`` fork was opened; ``None`` where all of them are to fail.
+        after: what the branch sees after it, before any join; ``None`` outside branches, where it is the next state.
+        hidden: whether it belongs to a branch that loses, so that its event is in no run: where all branches of an
+            ``any_of`` fail, the run tells of the first one only.
+    """
+
+    source: int
+    outcome: str
+    target: int | None
+    choice: Choice | None
+    attempt: int
+    truths: tuple[RuleTruth, ...]
+    error: str | None
+    others: tuple[Choice, ...] = ()
+    winner: str | None = None
+    after: Mapping[str, Any] | None = None
+    hidden: bool = False
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Every choice of the decision: none where there is no decision, several where it opened branches."""
+        return () if self.choice is None else (self.choice, *self.others)
+
+
+class Paths:
+    """The control states that were found, in order of discovery, and the ways through them.
+
+    Attributes:
+        positions: where a run stands in each.
+        states: the state outside branches.
+        depths: the fewest node executions that lead there.
+        outgoing: the transitions.
+        stopped: why the search gave up, or ``None``.
+    """
+
+    positions: list[Place]
+    states: list[Mapping[str, Any]]
+    depths: list[int]
+    outgoing: list[list[Transition]]
+    stopped: str | None
+    _parents: list[tuple[int, Call] | None]
+    _movers: list[Position]
+
+    def mover(self, index: int) -> Position:
+        """Give the position that moves next in a control state.
+
+        Args:
+            index: the control state.
+        """
+        return self._movers[index]
+
+    def node(self, index: int) -> str:
+        """Give the node that is executed next in a control state; END where the run has ended.
+
+        Args:
+            index: the control state.
+        """
+        return self._movers[index].node
+
+    def branch(self, index: int) -> str:
+        """Give the branch that moves next in a control state; empty outside branches.
+
+        Args:
+            index: the control state.
+        """
+        return self._movers[index].branch
+
+    def call(self, edge: Transition) -> Call:
+        """Give a transition as a script names it.
+
+        Args:
+            edge: the transition.
+        """
+        node = self._movers[edge.source].node
+        return (node, edge.outcome) if edge.winner is None else (node, edge.outcome, edge.winner)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything reachable was explored."""
+        return self.stopped is None
+
+    @property
+    def transitions(self) -> Iterator[Transition]:
+        """Every transition, in the order of discovery."""
+        for outgoing in self.outgoing:
+            yield from outgoing
+
+    @cached_property
+    def size(self) -> int:
+        """The number of transitions: distinct control states and outcomes, and winners where an ``any_of`` opens."""
+        return sum(map(len, self.outgoing))
+
+    @cached_property
+    def cycles(self) -> list[list[int]]:
+        """The loops among the control states; a run can stay in each for ever."""
+        ways = {
+            index: [edge.target for edge in outgoing if edge.target is not None]
+            for index, outgoing in enumerate(self.outgoing)
+        }
+        return loops(ways)
+
+    def script_to(self, index: int) -> Script:
+        """Give the shortest script that reaches a control state.
+
+        Args:
+            index: the control state.
+        """
+        script: list[Call] = []
+        parent = self._parents[index]
+        while parent is not None:
+            before, call = parent
+            script.append(call)
+            parent = self._parents[before]
+        return tuple(reversed(script))
+
+    def script_through(self, edge: Transition) -> Script:
+        """Give the shortest script that ends with a transition.
+
+        Args:
+            edge: the transition.
+        """
+        return (*self.script_to(edge.source), self.call(edge))
+
+    @cached_property
+    def to_end(self) -> list[int | None]:
+        """For each control state the fewest executions that end the run, or ``None`` where none does."""
+        sources: list[list[int]] = [[] for _ in self.states]
+        distance: list[int | None] = [0 if place.node == END else None for place in self._movers]
+        for edge in self.transitions:
+            if edge.target is not None:
+                sources[edge.target].append(edge.source)
+            else:
+                distance[edge.source] = 1
+        queue = deque(sorted((i for i, d in enumerate(distance) if d is not None), key=lambda i: distance[i] or 0))
+        while queue:
+            index = queue.popleft()
+            for source in sources[index]:
+                if distance[source] is None:
+                    distance[source] = (distance[index] or 0) + 1
+                    queue.append(source)
+        return distance
+
+    def finish(self, index: int, limit: int) -> Script:
+        """Give a shortest script from a control state to the end of the run.
+
+        Args:
+            index: the control state.
+            limit: executions at most, for states from which no run ends.
+        """
+        script: list[Call] = []
+        here: int | None = index
+        while here is not None and self.outgoing[here] and len(script) < limit:
+            edge = min(self.outgoing[here], key=self._rest)
+            script.append(self.call(edge))
+            here = edge.target
+        return tuple(script)
+
+    def through(self, edge: Transition) -> float:
+        """Give the node executions of the shortest run through a transition; infinity where none ends.
+
+        Args:
+            edge: the transition.
+        """
+        return self.depths[edge.source] + 1 + self._rest(edge)
+
+    def _rest(self, edge: Transition) -> float:
+        if edge.target is None:
+            return 0
+        rest = self.to_end[edge.target]
+        return float("inf") if rest is None else rest
+
+    @cached_property
+    def counts(self) -> tuple[list[int], list[int]] | None:
+        """For each control state, how many scripts complete a run from it and how long the longest is.
+
+        ``None`` where the space is not complete or has a cycle.
+        """
+        if not self.complete or self.cycles:
+            return None
+        scripts, longest = [0] * len(self.states), [0] * len(self.states)
+        for index in reversed(self._topological()):
+            if self._movers[index].node == END:
+                scripts[index] = 1
+            for edge in self.outgoing[index]:
+                scripts[index] += 1 if edge.target is None else scripts[edge.target]
+                rest = 0 if edge.target is None else longest[edge.target]
+                longest[index] = max(longest[index], rest + 1)
+        return scripts, longest
+
+    def _topological(self) -> list[int]:
+        waiting = [0] * len(self.states)
+        for edge in self.transitions:
+            if edge.target is not None:
+                waiting[edge.target] += 1
+        order = [0]
+        for index in order:
+            for edge in self.outgoing[index]:
+                if edge.target is not None:
+                    waiting[edge.target] -= 1
+                    if not waiting[edge.target]:
+                        order.append(edge.target)
+        return order
+
+    def scripts(self) -> Iterator[Script]:
+        """Go through every complete script, in the order of the alphabet.
+
+        Raises:
+            ValueError: there is no finite list of them.
+        """
+        if self.counts is None:
+            raise ValueError("the scripts cannot be listed: a run may go on for ever, or the space is not complete")
+        path: list[Call] = []
+        work: list[Iterator[Transition]] = [iter(self.outgoing[0])]
+        while work:
+            edge = next(work[-1], None)
+            if edge is None:
+                work.pop()
+                if path:
+                    path.pop()
+                continue
+            path.append(self.call(edge))
+            if edge.target is None or not self.outgoing[edge.target]:
+                yield tuple(path)
+                path.pop()
+            else:
+                work.append(iter(self.outgoing[edge.target]))
