@@ -50,9 +50,10 @@ class Logged:
         after: what it saw afterwards.
         event: the event, without its branch.
         causes: the executions that led to it; ``None`` stands for the one that opened the outermost fork.
+        index: its place in the run, once that is known.
     """
 
-    __slots__ = ("after", "before", "causes", "event", "position", "report")
+    __slots__ = ("after", "before", "causes", "event", "index", "position", "report")
 
     def __init__(
         self,
@@ -69,6 +70,7 @@ class Logged:
         self.after = after
         self.event = event
         self.causes = causes
+        self.index = -1
 
     def event_in(self, branch: str, after: tuple[int, ...] | None = None) -> Event:
         """Give the event as one of a branch.
@@ -284,6 +286,8 @@ class Branches:
         elif left is not None:
             self._changed = True
             settled = branching.moved(place, state, path, left)
+            if type(_fork_at(settled.place, path)) is not Forked:
+                self._changed = self._failed = True  # it closed at once, or could not open
         elif child.ended:
             self._changed = self._bounded[path[:-1]]
             if fork.wait == "all_of" and number + 1 < len(fork.children) and not fork.children[number + 1].ended:
@@ -409,13 +413,13 @@ class Branches:
         self._changed = True
         path = fork.path
         track = self._tracks[path]
-        ends: dict[int, Logged | None] = {}
+        ends: dict[Logged | None, None] = {}
         for number in range(len(fork.children)):
             ended = self._tracks.pop((*path, number))
             if number == last or fork.wait == "all_of":
                 track.log += ended.log
-                ends.update((id(end), end) for end in ended.tips)
-        track.tips = tuple(ends.values())
+                ends.update(dict.fromkeys(ended.tips))
+        track.tips = tuple(ends)
 
     async def _cancelled(self, paths: Iterable[Path]) -> None:
         """Cancel actions and wait until they are through."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
-from diagnosis.runtime.errors import DefinitionError, JoinError, RunError, told
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, told
 from diagnosis.runtime.markers import ReplaceAll
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
@@ -90,9 +90,10 @@ class Branching:
             JoinError: a value that was sent cannot be merged.
         """
         children = []
+        around = bracketed(path)
         for number, (target, reason, sent) in enumerate(opening.targets):
             own = (*path, number)
-            name = target + bracketed(own)
+            name = f"{target}{around}[{number}]"
             seen = state
             if sent:
                 seen = {**state}
@@ -132,7 +133,10 @@ class Branching:
         """
         child = child_at(place, path)
         if type(reported.following) is Opening:
-            fork = self.forked(reported.following, reported.after, child.branch, path)
+            try:
+                fork = self.forked(reported.following, reported.after, child.branch, path)
+            except JoinError as error:
+                return self.failed(place, state, path, error)
             place = with_child(place, path, Child(child.branch, fork, reported.after, _more(child, reported)))
             return self.settled(place, state, (*path, 0))
         fork_around = place if len(path) == 1 else child_at(place, path[:-1]).place
@@ -217,28 +221,33 @@ class Branching:
         """Give the state with what the branches of a fork wrote, and all that they wrote."""
         state = {**base}
         writes: list[tuple[str, Any, str]] = []
-        owners: dict[str, tuple[int, str, bool]] = {}
+        merges, replacing, private = self._merges, self._replacing, self._private
+        first: dict[str, tuple[int, str]] = {}
+        replaced: set[str] = set()
         for number, child in merged_children(fork):
-            for key, value, node in written(child.writes):
+            for write in written(child.writes):
+                key, value, node = write
                 # What a subgraph keeps to itself means nothing at a join outside of it.
-                if fork.source not in self._private.get(key, (fork.source,)):
+                if key in private and fork.source not in private[key]:
                     continue
-                alone = key in self._replacing or isinstance(value, ReplaceAll)
-                owner = owners.setdefault(key, (number, node, alone))
-                if owner[0] != number and (alone or owner[2]):
-                    raise self._conflict(fork, key, owner[:2], (number, node))
+                alone = key in replacing or type(value) is ReplaceAll
+                if key not in first:
+                    first[key] = (number, node)
+                elif first[key][0] != number and (alone or key in replaced):
+                    raise self._conflict(fork, key, first[key], (number, node))
+                if alone:
+                    replaced.add(key)
                 try:
-                    if key in self._replacing:
-                        state[key] = value
-                    else:
-                        self._put(state, key, value)
+                    # A value that takes the old one's place was checked when it was written.
+                    merge = None if key in replacing else merges[key]
+                    state[key] = value if merge is None else merge(state[key], value)
                 except Exception as error:
                     raise JoinError(
                         f"the fork at {fork.name!r}: what node {node!r} in branch {child.branch!r} wrote to {key!r} "
-                        f"cannot be merged: {error if isinstance(error, RunError) else told(error)}",
+                        f"cannot be merged: {error if isinstance(error, DiagnosisError) else told(error)}",
                         node=fork.source,
                     ) from error
-                writes.append((key, value, node))
+                writes.append(write)
         return state, writes
 
     def _conflict(self, fork: Forked, key: str, one: tuple[int, str], other: tuple[int, str]) -> JoinError:

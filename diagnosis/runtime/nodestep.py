@@ -473,6 +473,9 @@ class NodeStep:
         """Check and freeze what a Send carries."""
         made: dict[str, Any] = {}
         for key, value in send.update.items():
+            if type(value) in ATOMS and self._merges.get(key, aside) is not aside:
+                made[key] = value
+                continue
             if key not in self._keys:
                 raise UndeclaredKeyError(
                     f"{who} sent {key!r} to {send.goto!r}, which the graph does not declare; its keys are "

@@ -28,6 +28,8 @@ Call = tuple[Action, bool, NodeStep]
 Winners = Mapping[str, Sequence[str]]
 """The name of an ``any_of`` fork -> the branches that are to win it, one each time it opens."""
 
+_NONE_LEFT: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
 _NO_CONFIG = RunConfig()
 
 
@@ -118,7 +120,7 @@ class Record:
         self.reports: list[Report] = []
         self.stop: Stop = "ended"
         self.error: RunError | None = None
-        self.winners = _checked_winners(winners)
+        self.winners = _checked_winners(winners) if winners is not None else {}
         # What a run with branches adds: see Run and Event.
         self.before: dict[int, tuple[Position, State]] = {}
         self.after: dict[int, tuple[int, ...]] = {}
@@ -247,16 +249,16 @@ class Record:
             tips: the last one of each.
         """
         opened = len(self.events) - 1
-        places: dict[int, int] = {id(None): opened}
-        for index, entry in enumerate(log, start=len(self.events)):
-            places[id(entry)] = index
-            self.before[index] = (entry.position, entry.before)
-            after = tuple([places[id(cause)] for cause in entry.causes])
-            self.events.append(entry.event_in(entry.position.branch, after))
-            self.states.append(entry.after)
-            self.reports.append(entry.report)
+        events, before = self.events, self.before
+        for index, entry in enumerate(log, start=opened + 1):
+            entry.index = index
+            before[index] = (entry.position, entry.before)
+            after = tuple([opened if cause is None else cause.index for cause in entry.causes])
+            events.append(entry.event_in(entry.position.branch, after))
+        self.states += [entry.after for entry in log]
+        self.reports += [entry.report for entry in log]
         if tips:
-            self.after[len(self.events)] = tuple(places[id(tip)] for tip in tips)
+            self.after[len(events)] = tuple([opened if tip is None else tip.index for tip in tips])
 
     def _events(self) -> tuple[Event, ...]:
         """Give the events; in a run with branches, each with those that led to it."""
@@ -299,7 +301,7 @@ class Record:
             self.reports,
             self.state,
             self.before,
-            {fork: tuple(left) for fork, left in self.winners.items() if left},
+            {fork: tuple(left) for fork, left in self.winners.items() if left} if self.winners else _NONE_LEFT,
         )
         if self.error is not None:
             self.error.run = run
@@ -308,8 +310,8 @@ class Record:
         return run
 
 
-def _checked_winners(winners: Winners | None) -> dict[str, list[str]]:
-    given: Any = winners or {}
+def _checked_winners(winners: Winners) -> dict[str, list[str]]:
+    given: Any = winners
     if not isinstance(given, Mapping) or any(isinstance(each, str) for each in given.values()):
         raise DefinitionError(
             f"winners is a mapping from the name of a fork to a list of branches, such as {{'plan': ['web[0]']}}; "
