@@ -192,10 +192,13 @@ def _reach(definition: Definition) -> Iterator[Finding]:
     names = definition.names
     ways: dict[str, tuple[str, ...]] = dict.fromkeys((START, *names, END), ())
     back: dict[str, tuple[str, ...]] = dict(ways)
+    joins = FanOuts(definition).ends_of_branches()
     for source, target in dict.fromkeys(definition.links()):
         if source in ways and target in ways:
             ways[source] += (target,)
-            back[target] += (source,)
+            # Where a branch ends, the run goes on at the join.
+            for onward in joins.get(source, (END,)) if target == END else (target,):
+                back[onward] += (source,)
     if definition.entry is not None:
         reached = _closure(ways, START)
         for name in names:

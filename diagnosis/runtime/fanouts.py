@@ -190,6 +190,24 @@ class FanOuts:
         """
         return self.reached((target,), frozenset((fan_out.join or END, END)))
 
+    def ends_of_branches(self) -> dict[str, tuple[str, ...]]:
+        """Give the nodes that are executed in branches only -> the joins that run after them where they lead to END."""
+        forked = {fan_out.source: fan_out for fan_out in self.all if fan_out.origin == "edges" and fan_out.join}
+        outside, queue = {START}, [START]
+        while queue:
+            source = queue.pop()
+            fan_out = forked.get(source)
+            for target in self._ways[source] if fan_out is None else (fan_out.join,):
+                if target is not None and target in self._ways and target not in outside:
+                    outside.add(target)
+                    queue.append(target)
+        found: dict[str, tuple[str, ...]] = {}
+        for fan_out in self.all:
+            for target in fan_out.targets if fan_out.join in self._ways else ():
+                for node in self.region(fan_out, target) - outside:
+                    found[node] = (*found.get(node, ()), fan_out.join or END)
+        return found
+
     def findings(self) -> Iterator[Finding]:
         """Go through everything that is wrong with the fan-outs."""
         for fan_out in self.all:

@@ -508,3 +508,11 @@ def test_a_branch_of_an_inner_fork_cannot_run_past_the_join_of_the_outer_one() -
         "crossed_joins at a, fan-out: branch 'x' leads to 'join', the join of the fork around it at 'plan', without "
         "passing its own join 'm'; lead it to its own join, or join both forks at 'join'"
     ]
+
+
+def test_a_branch_that_ends_does_not_end_the_run() -> None:
+    lines = ("START -> plan", "a -> END", "b -> join")
+    for last, lost in (("join -> END", []), ("join -> plan", ["plan", "a", "b", "join"])):
+        graph = drawn(*lines, last).add_edge("plan", ["a", "b"], fork=Fork(join="join"))
+        told = {str(each) for each in findings(graph.definition())}
+        assert told == {f"cannot_reach_end at {name}: no path from it leads to END" for name in lost}
