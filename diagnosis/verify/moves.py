@@ -12,6 +12,10 @@ from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
 
 
+_NOBODY = Child("", Position("", status="waiting"), {})
+"""A branch that is never through."""
+
+
 class Execution(NamedTuple):
     """What a node came to in one place, before the run moves on.
 
@@ -150,32 +154,37 @@ class Moves:
             return [Left(None, state, str(error))]
         return self._opened(place, state, ())
 
-    def _branch_onward(self, place: Forked, state: Mapping[str, Any], here: Position, done: Execution) -> list[Left]:
+    def _branch_onward(self, place: Place, state: Mapping[str, Any], here: Position, done: Execution) -> list[Left]:
         branching, reported = self.step.branching, done.reported
+        # Contests stay open whatever becomes of their branches, so that what follows is seen level by level.
         around = contests(place, here.path)
         for fork in around:
-            place = with_fork(place, fork._replace(winner=None))
+            place = with_fork(place, fork._replace(children=(*fork.children, _NOBODY), winner=len(fork.children)))
         try:
             if reported is None:
                 assert done.failure is not None
-                settled = branching.failed(place, state, here.path, done.failure)
+                place, state, _ = branching.failed(place, state, here.path, done.failure)
             else:
-                settled = branching.moved(place, state, here.path, reported)
+                place, state, _ = branching.moved(place, state, here.path, reported)
+            for fork in reversed(around):
+                now = fork_at(place, fork.path)
+                assert now is not None
+                number = here.path[len(fork.path)]
+                children = now.children[:-1]
+                place = with_fork(place, now._replace(children=children, winner=fork.winner))
+                child = children[number]
+                if not child.ended:
+                    continue
+                if fork.winner is not None and child.failure is not None:
+                    return [Left(None, state, lost=fork.path)]
+                if fork.winner is None and child.failure is None:
+                    return []
+                place, state, _ = branching.settled(place, state, (*fork.path, number))
         except RunError as error:
             return [Left(None, state, str(error))]
-        following, state = settled.place, settled.state
-        for fork in around:
-            now = fork_at(following, fork.path)
-            if fork.winner is None:
-                if now is None:
-                    return []
-            elif now is not None:
-                if now.children[fork.winner].failure is not None:
-                    return [Left(None, state, lost=fork.path)]
-                following = with_fork(following, now._replace(winner=fork.winner))
         if reported is not None and type(reported.following) is Opening:
-            return self._opened(following, state, here.path)
-        return [Left(following, state)]
+            return self._opened(place, state, here.path)
+        return [Left(place, state)]
 
     def _opened(self, place: Place, state: Mapping[str, Any], path: Path) -> list[Left]:
         """Give a way on for each branch that may win the fork that opened at a path."""

@@ -354,13 +354,13 @@ class Outcome:
             self._play(body, child, join)
 
     def _first(self, name: str, bodies: Sequence[Sequence[Term]], children: Sequence[Strand], join: str) -> int:
-        """Run the branch that wins and give its place; a branch without nodes has ended when the fork opens."""
+        """Run the branch that wins and give its place; a branch without nodes has won when the fork opens."""
+        at_once = next((number for number, body in enumerate(bodies) if not body), None)
+        if at_once is not None:
+            return at_once
         branches = [child.branch for child in children]
         given = self._winner(name, branches, len(self.events)) if self._winner is not None else None
         known = None if given is None else branches.index(given)
-        at_once = next((number for number, body in enumerate(bodies) if not body), None)
-        if not self._forced and at_once is not None:
-            known = at_once
         order = [number for number in range(len(children)) if number != known]
         if known is not None:
             order = [known] if self._forced else [known, *order]

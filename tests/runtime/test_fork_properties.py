@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fork_oracle import START_NODE, BoomError, Fan, Lap, Outcome, Term, Winner, Work, parts, path_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_fork_graphs import (
     NO_LIMIT,
@@ -51,6 +51,46 @@ ALL_OF = Allowed(any_of=False)
 SURE = Allowed(failures=0, any_of=False)
 FAILING = Allowed(failures=3, any_of=False)
 CONFLICTS = Allowed(conflicts=True, any_of=False)
+
+
+# --- terms that have told engines apart ---------------------------------------------------------------------------
+
+
+def work(*names: str) -> Terms:
+    return tuple(Work(Task(name)) for name in names)
+
+
+def fan(name: str, *branches: Terms, wait: str = "all_of", most: int | None = None) -> Fan:
+    opened = Ways(tuple((index, {}) for index in range(len(branches))))
+    return Fan(Task(name), "edges", branches, (opened,), wait=wait, max_concurrency=most)
+
+
+BAD = Work(Task("bad", fails=1))
+FROM_THE_START = (fan(START_NODE, work("a"), work("b")), *work("last"))
+ONE_JOIN_FOR_TWO_FORKS = (fan("s", work("q"), (fan("p", work("x"), work("y")),)), *work("last"))
+FORK_LATE_IN_A_BRANCH = (
+    fan("s", (*work("p1", "p2", "p3"), fan("p4", work("x"), work("y")), *work("m")), work("q")),
+    *work("last"),
+)
+FORK_THAT_CLOSES_AS_IT_OPENS = (
+    fan("s", (fan("p", (), work("x"), wait="any_of"),), work("q"), most=1),
+    *work("last"),
+)
+FAILURE_IN_AN_INNER_FORK = (fan("s", (fan("p", work("x"), (BAD,)),), work("q")), *work("last"))
+WINNER_AND_FAILURE_AT_ONCE = (fan("s", work("a"), (BAD,), wait="any_of"), *work("last"))
+LOSER_THAT_WAS_SEEN = (fan("s", (*work("a"), BAD), work("b"), wait="any_of"), *work("last"))
+LOSER_WITH_AN_OPEN_FORK = (
+    fan(
+        "s",
+        (Lap((fan("c", (fan("p", work("x"), work("y")), *work("m")), work("w"), wait="any_of"),), Task("l"), 2),),
+        work("q"),
+    ),
+    *work("last"),
+)
+
+
+def turns(*each: int | None) -> Timing:
+    return Timing(each, (0,), (False,))
 
 
 # --- what was seen, in the words of the oracle --------------------------------------------------------------------
@@ -179,6 +219,9 @@ def _collecting_is_cheap() -> Iterator[None]:
 
 
 @given(programs(ALL))
+@example(FROM_THE_START)
+@example(FORK_THAT_CLOSES_AS_IT_OPENS)
+@example(FAILURE_IN_AN_INNER_FORK)
 def test_a_run_without_waiting_is_the_run_of_the_oracle(terms: Terms) -> None:
     graph = graph_of(terms)
     run = in_a_loop(lambda: graph.arun(check=False))
@@ -188,6 +231,8 @@ def test_a_run_without_waiting_is_the_run_of_the_oracle(terms: Terms) -> None:
 
 
 @given(programs(ALL), timings())
+@example(WINNER_AND_FAILURE_AT_ONCE, turns(0))
+@example(LOSER_WITH_AN_OPEN_FORK, turns(2, None, 3, 2))
 def test_a_run_in_any_timing_is_the_run_of_the_oracle_with_its_winners(terms: Terms, timing: Timing) -> None:
     run, _ = timed(graph_of(terms), terms, timing)
     same_run(run, Outcome(terms, NO_LIMIT, seen_in(run)))
@@ -213,6 +258,7 @@ def test_winners_given_beforehand_lead_to_the_same_run(terms: Terms, timing: Tim
     if outcome.error is not None:
         return
     again = in_a_loop(lambda: graph.arun(check=False, winners=outcome.winners))
+    assert again.unused_winners == {}
     assert (again.events, again.states, again.state) == (run.events, run.states, run.state)
 
 
@@ -297,6 +343,7 @@ def test_causes_form_a_graph_that_the_order_of_events_agrees_with(terms: Terms, 
 
 @FEWER
 @given(programs(FAILING), timings(), timings())
+@example(FAILURE_IN_AN_INNER_FORK, turns(None), turns(0))
 def test_of_several_failures_the_first_declared_is_told(terms: Terms, one: Timing, other: Timing) -> None:
     graph = graph_of(terms)
     outcome = Outcome(terms, NO_LIMIT)
@@ -320,6 +367,8 @@ def test_two_branches_that_write_one_plain_key_are_always_found_out(terms: Terms
 
 @FEWER
 @given(programs(WELL), timings())
+@example(ONE_JOIN_FOR_TWO_FORKS, turns(None))
+@example(FORK_LATE_IN_A_BRANCH, turns(None))
 def test_the_limit_is_the_number_of_executions_that_count(terms: Terms, timing: Timing) -> None:
     graph = graph_of(terms)
     winners = Outcome(terms, NO_LIMIT).winners
@@ -334,6 +383,7 @@ def test_the_limit_is_the_number_of_executions_that_count(terms: Terms, timing: 
 
 @FEWER
 @given(programs(ALL), timings(), st.integers(1, 30))
+@example(ONE_JOIN_FOR_TWO_FORKS, turns(None), 3)
 def test_a_run_stops_at_its_limit_where_the_oracle_does(terms: Terms, timing: Timing, limit: int) -> None:
     graph = graph_of(terms)
     same_run(in_a_loop(lambda: graph.arun(check=False, recursion_limit=limit)), Outcome(terms, limit))
@@ -444,6 +494,7 @@ def streamed(graph: CompiledGraph, pauses: Sequence[int] = (0,)) -> tuple[list[t
 
 
 @given(programs(ALL))
+@example(LOSER_THAT_WAS_SEEN)
 def test_a_stream_of_plain_functions_gives_each_execution_as_it_happens(terms: Terms) -> None:
     stage = Stage(Timing((None,), (0,), (False,)))
     graph = graph_of(terms).with_actions(actions_of(terms, stage.act))
@@ -479,6 +530,7 @@ def test_a_stream_gives_all_executions_of_the_run_in_order_of_completion(
 
 @FEWER
 @given(programs(ALL), timings(), st.integers(0, 12))
+@example((fan("s", work("a"), work("b")), *work("last")), turns(0, 0, 8), 1)
 def test_a_stream_that_is_given_up_leaves_nothing_behind(terms: Terms, timing: Timing, count: int) -> None:
     stage = Stage(timing)
     graph = graph_of(terms).with_actions(actions_of(terms, stage.act))

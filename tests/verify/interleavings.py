@@ -147,7 +147,11 @@ def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, out
 
 def _settled(place: Any, logs: Logs, here: Position, led: Any, error: RunError) -> tuple[Any, Logs]:
     """Give where the branches stood when a run failed, and what had happened in them, after all that closed before."""
-    path, reached = here.path, getattr(led, "node", "") or None
+    path, reached = here.path, None
+    if isinstance(led, Position):
+        reached = led.node
+    elif led is not None and not str(error).startswith(f"node {led.source!r} sent"):
+        reached = led.join  # the fork closed at once
     while path:
         child = child_at(place, path)
         if reached is None:
