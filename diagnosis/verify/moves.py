@@ -11,7 +11,6 @@ from diagnosis.runtime.position import Opening, Path, child_at, with_child
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
 
-
 _NOBODY = Child("", Position("", status="waiting"), {})
 """A branch that is never through."""
 

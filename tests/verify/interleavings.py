@@ -1,7 +1,7 @@
 """Every interleaving of a graph's branches, walked one by one, and what runs can come to.
 
-This knows the step of the engine and nothing of the explorer: at every place every branch that may move does, with every
-outcome of its node. Each node must note what it reports under ``trace``.
+This knows the step of the engine and nothing of the explorer: at every place every branch that may move does, with
+every outcome of its node. Each node must note what it reports under ``trace``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Logs = Mapping[Path, tuple[Entry, ...]]
 """Path of a branch -> what happened in it, with what happened in its forks that closed."""
 
 
-class TooMany(Exception):
+class TooManyError(Exception):
     """There are more interleavings than are worth walking."""
 
 
@@ -69,7 +69,7 @@ def every_outcome(model: Model, limit: int) -> dict[Script, set[Outcome]]:
         What was executed, without what lost, one branch after the other -> what runs in which that happened came to.
 
     Raises:
-        TooMany: there are more places than the limit.
+        TooManyError: there are more places than the limit.
     """
     step = model.graph.step
     place, state = step.begin(model.input)
@@ -88,7 +88,7 @@ def every_outcome(model: Model, limit: int) -> dict[Script, set[Outcome]]:
             for outcome in model.alphabet[here.node]:
                 try:
                     after = _moved(model, place, state, logs, here, outcome)
-                except _Failed as failed:
+                except _FailedError as failed:
                     script, events = _collected(failed.place, failed.logs)
                     told = (type(failed.error).__name__, str(failed.error))
                     found.setdefault(script, set()).add(Outcome(told, events, None))
@@ -97,11 +97,11 @@ def every_outcome(model: Model, limit: int) -> dict[Script, set[Outcome]]:
                     seen.add(key)
                     work.append(after)
                     if len(seen) > limit:
-                        raise TooMany
+                        raise TooManyError
     return found
 
 
-class _Failed(Exception):
+class _FailedError(Exception):
     """The run failed; ``place`` is where its branches stood then."""
 
     def __init__(self, error: RunError, place: Any, logs: Logs) -> None:
@@ -119,7 +119,7 @@ def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, out
         try:
             return *step.fail(place, state, here.branch, error), failed
         except RunError as final:
-            raise _Failed(final, *_settled(place, failed, here, None, final)) from None
+            raise _FailedError(final, *_settled(place, failed, here, None, final)) from None
     update = model.alphabet[here.node][outcome]
     update = update(entered.view) if callable(update) else update
     try:
@@ -129,9 +129,9 @@ def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, out
         try:
             led, _, event, report = step.at(here.node).leave(here, entered.view, update, entered.attempt, [])
         except RunError:
-            raise _Failed(final, *_settled(place, failed, here, None, final)) from None
+            raise _FailedError(final, *_settled(place, failed, here, None, final)) from None
         logs = {**logs, path: (*logs[path], Entry(call, _told(event, report, here.branch)))}
-        raise _Failed(final, *_settled(place, logs, here, led, final)) from None
+        raise _FailedError(final, *_settled(place, logs, here, led, final)) from None
     if event is None:
         return following, after, failed
     logs = {**logs, path: (*logs[path], Entry(call, _told(event, report, here.branch)))}

@@ -1,7 +1,7 @@
 """Random small graphs with branches, as terms and as models.
 
-A term says in nested pieces what a graph says in nodes and edges: work one after the other, laps, and fans whose branches
-are terms again. Every node notes what it reported under ``trace``, which nothing reads.
+A term says in nested pieces what a graph says in nodes and edges: work one after the other, laps, and fans whose
+branches are terms again. Every node notes what it reported under ``trace``, which nothing reads.
 """
 
 from __future__ import annotations

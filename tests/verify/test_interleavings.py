@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
-from interleavings import TooMany, every_outcome, outcome_of, replayed
-from random_forks import Fan, Lap, Task, Work, forked_terms, model_of
+from interleavings import TooManyError, every_outcome, outcome_of, replayed
+from random_forks import forked_terms, model_of
 
 from diagnosis.verify import explore
 
@@ -23,7 +22,7 @@ def compared(terms) -> bool:
         return False
     try:
         expected = every_outcome(model, PLACES)
-    except TooMany:
+    except TooManyError:
         return False
     scripts = list(space.scripts())
     assert len(scripts) == len(set(scripts)) == space.counts[0][0]
