@@ -32,7 +32,7 @@ def compared(terms) -> bool:
     return True
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forked_terms())
 def test_the_explorer_finds_what_every_interleaving_can_come_to_and_nothing_else(terms):
     compared(terms)
