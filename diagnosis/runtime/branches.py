@@ -198,7 +198,6 @@ class Branches:
         # For each fork: the node executions that its branches may take, and whether only so many may be under way.
         self._room: dict[Path, int] = {}
         self._bounded: dict[Path, bool] = {}
-        self._shown = 0
         # Whether branches other than the one that moved may move now or may not any more, and whether one has failed.
         self._changed = False
         self._failed = False
@@ -219,7 +218,6 @@ class Branches:
             RunError: the run cannot go on.
         """
         record = self._record
-        self._shown = len(record.events)
         place: Place = _owned(self._step.branching.forked(opening, state))
         try:
             place, state = await self._followed(place, place, state, (0,))
@@ -289,7 +287,7 @@ class Branches:
             if type(_fork_at(settled.place, path)) is not Forked:
                 self._changed = self._failed = True  # it closed at once, or could not open
         elif child.ended:
-            self._changed = self._bounded[path[:-1]]
+            self._changed = self._changed or self._bounded[path[:-1]]
             if fork.wait == "all_of" and number + 1 < len(fork.children) and not fork.children[number + 1].ended:
                 return place, state  # surely not the last one
             settled = branching.settled(_counted(place), state, path)
@@ -350,8 +348,8 @@ class Branches:
             track.log.append(entry)
             track.tips = (entry,)
             if self._show is not None:
-                await self._show(Executed(self._shown, here, *entry.views(), entry.event_in(here.branch)))
-                self._shown += 1
+                await self._show(Executed(record.shown, here, *entry.views(), entry.event_in(here.branch)))
+                record.shown += 1
             if type(reported.following) is Opening:
                 return child, reported
             child = self._step.branching.arrived(fork, child, here.path, reported)
@@ -388,6 +386,9 @@ class Branches:
             if len(self._tracks[at].log) > (self._room[at[:-1]] if at else room):
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
+                if at and _fork_at(place, at) is None:
+                    error.branch = old.branch
+                    raise error  # the fork around it has closed as well
                 settled = self._step.branching.failed(place, state, at, error)
                 place, state = _owned(settled.place), settled.state
         if (shrunk or self._failed) and (self._tasks or self._new):
@@ -420,6 +421,13 @@ class Branches:
                 track.log += ended.log
                 ends.update(dict.fromkeys(ended.tips))
         track.tips = tuple(ends)
+        if len(self._room) > 1:
+            # Forks that were open in branches that lost.
+            length = len(path)
+            for lost in [at for at in self._room if len(at) > length and at[:length] == path]:
+                del self._room[lost]
+            for lost in [at for at in self._tracks if len(at) > length and at[:length] == path]:
+                del self._tracks[lost]
 
     async def _cancelled(self, paths: Iterable[Path]) -> None:
         """Cancel actions and wait until they are through."""

@@ -83,6 +83,7 @@ class Record:
         "limit",
         "position",
         "reports",
+        "shown",
         "state",
         "states",
         "stop",
@@ -124,6 +125,7 @@ class Record:
         # What a run with branches adds: see Run and Event.
         self.before: dict[int, tuple[Position, State]] = {}
         self.after: dict[int, tuple[int, ...]] = {}
+        self.shown = 0
 
     async def drive(
         self,
@@ -201,7 +203,8 @@ class Record:
                     before, report = MappingProxyType(states[index]), MappingProxyType(report)
                     if index in self.before:
                         before = MappingProxyType(self.before[index][1])
-                    await show(Executed(index, position, before, report, view, event))
+                    await show(Executed(self.shown, position, before, report, view, event))
+                    self.shown += 1
             else:
                 if place.node in calls:
                     attempt = 1
