@@ -29,7 +29,6 @@ from diagnosis.runtime import (
     ActionError,
     Command,
     CompiledGraph,
-    Forked,
     Place,
     Position,
     Run,
@@ -421,7 +420,7 @@ def tokens(place: Place, state: Mapping[str, Any], last: Mapping[str, str]) -> l
     """
     found = list(state["token"])
     if isinstance(place, Position):
-        return found + [last[place.branch]] if place.branch in last else found
+        return [*found, last[place.branch]] if place.branch in last else found
     for child in place.children[: 1 if place.wait == "any_of" else None]:
         found += tokens(child.place, child.state, last)[len(state["token"]) :]
     return found
