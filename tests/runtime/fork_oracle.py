@@ -219,7 +219,6 @@ class Outcome:
         limit: node executions.
         winner: who wins an ``any_of``; where it says nothing, the first declared branch that does not fail.
         forced: whether nothing but that branch runs, so that its failure is the fork's.
-        keys: the Replace keys beside those that every graph has.
     """
 
     def __init__(
