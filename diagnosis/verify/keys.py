@@ -71,13 +71,15 @@ class StateKeys:
         """Give what tells a fork from others; ``joins`` tells whether what it writes can ever be merged."""
         reason = fork.reason if fork.join in self._reasoned else None
         children: Iterable[Child] = fork.children
+        alone = len(fork.children) == 1
         if fork.winner is not None:
+            # The others never move; but where there is none, the fork fails with its only branch.
             children = (fork.children[fork.winner],)
         elif fork.wait == "any_of":
             joins = False
         first = next((child for child in fork.children if child.failure is not None), None)
         inner = tuple(self._child(fork, child, joins, child is first) for child in children)
-        return (fork.name, fork.join, fork.wait, fork.max_concurrency, fork.winner, reason, inner)
+        return (fork.name, fork.join, fork.wait, fork.max_concurrency, fork.winner, alone, reason, inner)
 
     def _child(self, fork: Forked, child: Child, joins: bool, reported: bool) -> Hashable:
         if child.failure is not None:

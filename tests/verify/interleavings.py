@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from diagnosis.runtime import END, Child, Forked, Model, Position, Run, RunError, positions
-from diagnosis.runtime.position import child_at, with_child, written
+from diagnosis.runtime.position import Opening, child_at, with_child, written
 from diagnosis.verify.canonical import canonical
 from diagnosis.verify.counterexample import fork_of
 
@@ -127,9 +127,11 @@ def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, out
     except RunError as final:
         # Did the node fail, or what came after it? Only then is there an event.
         try:
-            led, _, event, report = step.at(here.node).leave(here, entered.view, update, entered.attempt, [])
+            led, seen, event, report = step.at(here.node).leave(here, entered.view, update, entered.attempt, [])
         except RunError:
             raise _FailedError(final, *_settled(place, failed, here, None, final)) from None
+        if isinstance(led, Opening) and not _opens(model, led, seen, here):
+            led = None
         logs = {**logs, path: (*logs[path], Entry(call, _told(event, report, here.branch)))}
         raise _FailedError(final, *_settled(place, logs, here, led, final)) from None
     if event is None:
@@ -145,12 +147,25 @@ def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, out
     return following, after, logs
 
 
+def _opens(model: Model, led: Opening, state: Mapping[str, Any], here: Position) -> bool:
+    try:
+        model.graph.step.branching.forked(led, state, here.branch, here.path)
+    except RunError:
+        return False
+    return True
+
+
 def _settled(place: Any, logs: Logs, here: Position, led: Any, error: RunError) -> tuple[Any, Logs]:
     """Give where the branches stood when a run failed, and what had happened in them, after all that closed before."""
     path, reached = here.path, None
+    # The error of the run may be an earlier one, to which that of a join has led now.
+    texts, cause = [], error
+    while cause is not None:
+        texts.append(str(cause))
+        cause = cause.__context__
     if isinstance(led, Position):
         reached = led.node
-    elif led is not None and not str(error).startswith(f"node {led.source!r} sent"):
+    elif led is not None:
         reached = led.join  # the fork closed at once
     while path:
         child = child_at(place, path)
@@ -161,7 +176,7 @@ def _settled(place: Any, logs: Logs, here: Position, led: Any, error: RunError) 
         place = with_child(place, path, child)
         fork = _at(place, path[:-1])
         failing = any(child.failure for child in fork.children) if fork.wait == "all_of" else reached is None
-        if failing or str(error).startswith(f"the fork at {fork.name!r}:"):
+        if failing or any(text.startswith(f"the fork at {fork.name!r}:") for text in texts):
             reached = None
         else:
             logs, reached = _merged(fork, logs, path), fork.join

@@ -44,6 +44,7 @@ WRITES: Mapping[str, Any] = {
     "log": {"log": ["x"]},
     "note": {"notes": ["x"]},
     "shared": {"shared": 1},
+    "again": {"shared": 2},
     "other": {"other": 1},
     "table": {"table": {"a": 1}},
     "cell": {"table": {"a": 2, "b": 1}},
@@ -59,12 +60,12 @@ WRITES: Mapping[str, Any] = {
 """What an outcome may write, by name."""
 
 PLAIN = ("nothing", "log", "note", "table", "cell", "sum", "mix", "mixed", "given", "copy")
-ODD = ("shared", "other", "odd", "clear", "seed")
+ODD = ("shared", "again", "other", "odd", "clear", "seed")
 """Writes that may keep a join from merging."""
 
 READS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "log": lambda state: len(state["log"]) % 2 == 1,
-    "shared": lambda state: state["shared"] is not None,
+    "shared": lambda state: state["shared"] == 1,
     "table": lambda state: state["table"].get("a") == 1,
     "sum": lambda state: state["sum"] % 2 == 1,
     "mix": lambda state: state["mix"] % 3 == 1,
@@ -288,8 +289,17 @@ def model_of(terms: Sequence[Term], *, seeds: int = 1) -> Model:
 # --- drawing terms ----------------------------------------------------------------------------------------------------
 
 
-class _Names:
-    def __init__(self) -> None:
+class _Drawn:
+    """What all parts of one term draw from: few writes and gates, so that branches have to do with each other.
+
+    Attributes:
+        writes: the names of what outcomes may write.
+        gates: the keys that gates may look at.
+        leads: where the nodes of branches may lead.
+    """
+
+    def __init__(self, writes: Sequence[str], gates: Sequence[str], leads: Sequence[str]) -> None:
+        self.writes, self.gates, self.leads = writes, gates, leads
         self.count = 0
 
     def new(self) -> str:
@@ -298,31 +308,31 @@ class _Names:
 
 
 @st.composite
-def _task(draw: st.DrawFn, names: _Names, outcomes: int = 2, leads: Sequence[str] = (GO,), odd: bool = True) -> Task:
-    writes = st.sampled_from(PLAIN + ODD if odd else PLAIN)
+def _task(draw: st.DrawFn, names: _Drawn, outcomes: int = 2, leads: Sequence[str] = (GO,), odd: bool = True) -> Task:
+    writes = st.sampled_from([name for name in names.writes if odd or name in PLAIN] or ["nothing"])
     size = draw(st.sampled_from([*range(outcomes, 0, -1), outcomes]))
     made = [(draw(writes), draw(st.sampled_from(leads))) for _ in range(size)]
     plain = all(lead == GO for _, lead in made)
-    gate = draw(st.none() | st.sampled_from(sorted(READS))) if plain and len(leads) > 1 else None
+    gate = draw(st.none() | st.sampled_from(names.gates)) if plain and odd else None
     return Task(names.new(), tuple(made), gate, draw(st.integers(0, 5)) == 5)
 
 
 @st.composite
-def _branch(draw: st.DrawFn, names: _Names, depth: int) -> tuple[Term, ...]:
+def _branch(draw: st.DrawFn, names: _Drawn, depth: int) -> tuple[Term, ...]:
     parts: list[Term] = []
     for _ in range(draw(st.sampled_from([1, 2, 1, 2, 1, 0]))):
         kind = draw(st.sampled_from(["work", "fan", "work", "lap", "work"]))
         if kind == "fan" and depth > 0 and names.count < 7:
             parts.append(draw(_fan(names, depth - 1)))
         elif kind == "lap":
-            parts.append(Lap((), draw(_task(names, 1)), draw(st.integers(1, 2))))
+            parts.append(Lap((), draw(_task(names, 1, odd=False)), draw(st.integers(1, 2))))
         else:
-            parts.append(Work(draw(_task(names, leads=(GO, GO, AWAY, BAD)))))
+            parts.append(Work(draw(_task(names, leads=names.leads))))
     return tuple(parts)
 
 
 @st.composite
-def _fan(draw: st.DrawFn, names: _Names, depth: int) -> Fan:
+def _fan(draw: st.DrawFn, names: _Drawn, depth: int) -> Fan:
     kind = draw(st.sampled_from(["edges", "edges", "rule", "router", "router", "goto"]))
     task = draw(_task(names, 2 if kind in ("router", "goto") else 1, odd=False))
     if kind == "goto":
@@ -340,7 +350,7 @@ def _fan(draw: st.DrawFn, names: _Names, depth: int) -> Fan:
         branches = [branch or (Work(draw(_task(names))),) for branch in branches]
     calls: tuple[Any, ...] = ()
     if kind in ("router", "goto"):
-        ways = st.tuples(st.integers(0, size - 1), st.sampled_from([None, 1, 2, None, MISFIT]))
+        ways = st.tuples(st.integers(0, size - 1), st.sampled_from([None, 1, 2, None, 1, MISFIT]))
         one = st.integers(0, size - 1)
         several = st.lists(ways, min_size=1, max_size=3).map(tuple)
         calls = tuple(draw(st.one_of(several, several, one)) for _ in task.outcomes)
@@ -362,16 +372,19 @@ def forked_terms(draw: st.DrawFn, depth: int = 1) -> tuple[Term, ...]:
     Args:
         depth: how deep fans stand inside fans at most.
     """
-    names = _Names()
+    names = _Drawn(
+        draw(st.lists(st.sampled_from(PLAIN + ODD), min_size=2, max_size=3)),
+        draw(st.lists(st.sampled_from(sorted(READS)), min_size=1, max_size=2)),
+        draw(st.sampled_from([(GO, GO, AWAY, BAD), (GO,), (GO, BAD)])),
+    )
     fan = draw(_fan(names, depth))
     parts: list[Term] = [fan]
     shape = draw(st.sampled_from(["once", "once", "twice", "lap"]))
     if shape == "twice":
         parts.append(draw(_fan(names, 0)))
     elif shape == "lap":
-        parts = [Lap((fan,), draw(_task(names, 1)), 2)]
-    last = draw(_task(names, 1, leads=(GO, AWAY), odd=False))
-    gate = draw(st.sampled_from(sorted(READS)))
-    final = [Work(dataclasses.replace(last, gate=gate, outcomes=((last.outcomes[0][0], GO),)))]
+        parts = [Lap((fan,), draw(_task(names, 1, odd=False)), 2)]
+    last = draw(_task(names, 1, odd=False))
+    final = [Work(dataclasses.replace(last, gate=draw(st.sampled_from(names.gates))))]
     final.append(Work(Task(names.new(), (("nothing", GO),))))
     return (*parts, *final)
