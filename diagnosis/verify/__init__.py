@@ -1,7 +1,7 @@
 """The verification bench: exploration, proof and coverage of any model."""
 
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.coverage import KINDS, Coverage, Item, measure
+from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
@@ -13,6 +13,7 @@ __all__ = [
     "MAX_STATES",
     "ROUTE_TAKEN",
     "RULE_TAKEN",
+    "WINNER",
     "Call",
     "Coverage",
     "Item",
@@ -27,6 +28,7 @@ __all__ = [
     "claims_of",
     "explore",
     "find_lasso",
+    "kinds_of",
     "measure",
     "prove",
     "scenario_for",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,9 +14,7 @@ from diagnosis.runtime import (
     Conditional,
     Decision,
     Definition,
-    Event,
     Executed,
-    FanOut,
     Model,
     RouterDecision,
     RuleTruth,
@@ -26,8 +23,8 @@ from diagnosis.runtime import (
     decided_on,
     evaluate,
 )
-from diagnosis.runtime.fanouts import Origin
 from diagnosis.verify.space import StateSpace, explore
+from diagnosis.verify.winners import contests_of, winners_of
 
 KINDS: Final = ("node", "route", "edge", "reason", "rule", "outcome", "condition", "mcdc")
 """What is counted of every graph, from coarse to fine."""
@@ -45,11 +42,7 @@ def kinds_of(model: Model) -> tuple[str, ...]:
     Args:
         model: the graph under test.
     """
-    return (*KINDS, WINNER) if _contests(model) else KINDS
-
-
-def _contests(model: Model) -> list[FanOut]:
-    return [fan_out for fan_out in model.graph.step.fan_outs.all if fan_out.fork.wait == "any_of"]
+    return (*KINDS, WINNER) if contests_of(model.graph) else KINDS
 
 
 def declared_items(model: Model) -> dict[str, list[str]]:
@@ -89,9 +82,8 @@ def declared_items(model: Model) -> dict[str, list[str]]:
     items["reason"] = list(reasons)
     items["outcome"] = [f"{node}.{outcome}" for node in definition.names for outcome in model.alphabet[node]]
     if WINNER in items:
-        won = [
-            _edge(each.source, target) for each in _contests(model) for target in each.targets if target != each.join
-        ]
+        contests = contests_of(model.graph)
+        won = [_edge(each.source, target) for each in contests for target in each.targets if target != each.join]
         items[WINNER] = list(dict.fromkeys(won))
     return items
 
@@ -372,41 +364,6 @@ def _add_failed(model: Model, tally: _Tally, run: Run) -> None:
     """Count the node at which a run failed, which began but did not end; a limit begins nothing."""
     if run.stop == "error" and run.failed_at in model.graph.definition.names:
         tally.add("node", run.failed_at)
-
-
-def winners_of(run: Run) -> Iterator[str]:
-    """Go through the ``any_of`` forks of a run that were won, as ``source->first node of the branch``.
-
-    Args:
-        run: a run, ended or not.
-    """
-    if not any(fan_out.fork.wait == "any_of" for fan_out in run.graph.step.fan_outs.all):
-        return
-    paths = [step.position.path for step in run.steps]
-    if run.error is not None:
-        # Where it failed: a fork around that place was not won.
-        paths.append(tuple(map(int, re.findall(r"\d+", _BRACKETS.search(run.error.branch)[0]))))  # type: ignore[index]
-    for index, event in enumerate(run.events[:-1]):
-        path, inner = paths[index], paths[index + 1]
-        opened = len(inner) == len(path) + 1 and inner[:-1] == path
-        if opened and _fan_out(run, event).fork.wait == "any_of":
-            inside = (other[: len(inner)] == inner for other in paths[index + 1 :])
-            if run.ended or not all(inside):
-                yield _edge(event.node, run.events[index + 1].node)
-
-
-_BRACKETS = re.compile(r"(\[\d+\])*$")
-
-
-def _fan_out(run: Run, event: Event) -> FanOut:
-    """Give the fan-out that an event opened."""
-    choice, definition = event.choice, run.graph.definition
-    origin: Origin = "edges" if choice.route is None else "router" if choice.rule is None else "rule"
-    if choice.rule == GOTO and definition.node_has_goto(event.node):
-        origin = "goto"
-    found = run.graph.step.fan_outs.of(event.node, origin, choice.rule if origin == "rule" else None)
-    assert found is not None
-    return found
 
 
 def truths_at(model: Model, executed: Executed) -> tuple[RuleTruth, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from enum import Enum
 from typing import Any
 
 from diagnosis.runtime import END, REPEAT, Child, Definition, Forked, Place, Position, Replace
@@ -62,6 +63,14 @@ class StateKeys:
         found: list[Hashable] = []
         for name, read in self._reads:
             value = read(state[name])
+            kind = type(value)
+            if value is None or kind is str or kind is int:
+                # Most are plain: their canonical form is at hand, and they hold no elements.
+                found.append(value)
+                continue
+            if kind is bool or isinstance(value, Enum):
+                found.append((kind.__name__, value))
+                continue
             if size(value) > MAX_ELEMENTS:
                 self.grown = f"key {name!r}, which routing reads, holds more than {MAX_ELEMENTS} elements"
             found.append(canonical(value))
@@ -71,15 +80,14 @@ class StateKeys:
         """Give what tells a fork from others; ``joins`` tells whether what it writes can ever be merged."""
         reason = fork.reason if fork.join in self._reasoned else None
         children: Iterable[Child] = fork.children
-        alone = len(fork.children) == 1
         if fork.winner is not None:
-            # The others never move; but where there is none, the fork fails with its only branch.
+            # The others never move.
             children = (fork.children[fork.winner],)
         elif fork.wait == "any_of":
             joins = False
         first = next((child for child in fork.children if child.failure is not None), None)
         inner = tuple(self._child(fork, child, joins, child is first) for child in children)
-        return (fork.name, fork.join, fork.wait, fork.max_concurrency, fork.winner, alone, reason, inner)
+        return (fork.name, fork.join, fork.wait, fork.max_concurrency, fork.winner, reason, inner)
 
     def _child(self, fork: Forked, child: Child, joins: bool, reported: bool) -> Hashable:
         if child.failure is not None:

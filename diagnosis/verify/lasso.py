@@ -68,7 +68,8 @@ def find_lasso(space: StateSpace) -> Lasso | None:
         space: the explored space. Where it is complete, a lasso is found exactly if there is one. Where it is not,
             loops are looked for that repeat but for keys with many values, and each is gone round a number of times:
             as long as a run may go on under the recursion limit, and longer. It counts only if nothing that its
-            decisions depend on differs after any of these laps; what an outcome's function writes is taken from them.
+            decisions depend on differs after any of these laps, as the outermost branch sees it that goes round; what
+            an outcome's function writes is taken from them.
 
     Returns:
         The lasso that is reached soonest, or ``None``.

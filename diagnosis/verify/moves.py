@@ -194,7 +194,7 @@ class Moves:
             Left(with_fork(place, fork._replace(winner=number)), state, None, fork, number)
             for number in range(len(fork.children))
         ]
-        return won if len(won) == 1 else [*won, Left(place, state, None, fork, None)]
+        return [*won, Left(place, state, None, fork, None)]
 
 
 def _frozen(update: Mapping[str, Any] | Command) -> Mapping[str, Any] | Command:
@@ -215,7 +215,7 @@ def mover(place: Place) -> Position:
 
 
 def contests(place: Place, path: Path) -> list[Forked]:
-    """Give the ``any_of`` forks around a branch that have more branches than one, outermost first.
+    """Give the ``any_of`` forks around a branch, outermost first.
 
     Args:
         place: where a run stands.
@@ -224,7 +224,7 @@ def contests(place: Place, path: Path) -> list[Forked]:
     found = []
     for number in path:
         assert type(place) is Forked
-        if place.wait == "any_of" and len(place.children) > 1:
+        if place.wait == "any_of":
             found.append(place)
         place = place.children[number].place
     return found

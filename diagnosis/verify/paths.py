@@ -156,20 +156,35 @@ class Paths:
     @cached_property
     def to_end(self) -> list[int | None]:
         """For each control state the fewest executions that end the run, or ``None`` where none does."""
-        sources: list[list[int]] = [[] for _ in self.states]
+        return self._distances(hidden=1)
+
+    @property
+    def shortest(self) -> int | None:
+        """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
+        return self._distances(hidden=0)[0]
+
+    def _distances(self, *, hidden: int) -> list[int | None]:
+        """Give the fewest executions to the end, a hidden one counted as given."""
+        sources: list[list[tuple[int, int]]] = [[] for _ in self.states]
         distance: list[int | None] = [0 if place.node == END else None for place in self._movers]
         for edge in self.transitions:
+            weight = hidden if edge.hidden else 1
             if edge.target is not None:
-                sources[edge.target].append(edge.source)
+                sources[edge.target].append((edge.source, weight))
             else:
-                distance[edge.source] = 1
+                known = distance[edge.source]
+                distance[edge.source] = weight if known is None else min(known, weight)
         queue = deque(sorted((i for i, d in enumerate(distance) if d is not None), key=lambda i: distance[i] or 0))
         while queue:
             index = queue.popleft()
-            for source in sources[index]:
-                if distance[source] is None:
-                    distance[source] = (distance[index] or 0) + 1
-                    queue.append(source)
+            for source, weight in sources[index]:
+                length, known = (distance[index] or 0) + weight, distance[source]
+                if known is None or length < known:
+                    distance[source] = length
+                    if weight:
+                        queue.append(source)
+                    else:
+                        queue.appendleft(source)
         return distance
 
     def finish(self, index: int, limit: int) -> Script:
@@ -203,8 +218,9 @@ class Paths:
 
     @cached_property
     def counts(self) -> tuple[list[int], list[int]] | None:
-        """For each control state, how many scripts complete a run from it and how long the longest is.
+        """For each control state, how many scripts complete a run from it, and the executions of the longest run.
 
+        The executions of branches that lost do not count.
         ``None`` where the space is not complete or has a cycle.
         """
         if not self.complete or self.cycles:
@@ -216,7 +232,7 @@ class Paths:
             for edge in self.outgoing[index]:
                 scripts[index] += 1 if edge.target is None else scripts[edge.target]
                 rest = 0 if edge.target is None else longest[edge.target]
-                longest[index] = max(longest[index], rest + 1)
+                longest[index] = max(longest[index], rest if edge.hidden else rest + 1)
         return scripts, longest
 
     def _topological(self) -> list[int]:

@@ -85,7 +85,7 @@ class Proof(Shown):
     @property
     def shortest_path(self) -> int | None:
         """The node executions of the shortest run, or ``None`` where no run was seen to end."""
-        return self.space.to_end[0]
+        return self.space.shortest
 
     @property
     def never_taken(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnosis.runtime import (
@@ -162,26 +162,18 @@ class _Prover:
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
         space = self.space
-        came: list[dict[int, Transition | None]] = [{0: None}]
+        came: dict[tuple[int, int], tuple[tuple[int, int], Call] | None] = {(0, 0): None}
+        queue = deque([(0, 0)])
         while True:
-            layer: dict[int, Transition | None] = {}
-            for index in came[-1]:
-                for edge in space.outgoing[index]:
-                    if edge.target is None or not space.outgoing[edge.target]:
-                        if len(came) > limit:
-                            return self._came(came, edge)
-                    else:
-                        layer.setdefault(edge.target, edge)
-            came.append(layer)
-
-    def _came(self, layers: list[dict[int, Transition | None]], last: Transition) -> Script:
-        script: list[Call] = []
-        edge: Transition | None = last
-        for layer in reversed(layers):
-            assert edge is not None
-            script.append(self.space.call(edge))
-            edge = layer[edge.source]
-        return tuple(reversed(script))
+            here = queue.popleft()
+            for edge in space.outgoing[here[0]]:
+                count = min(here[1] + (not edge.hidden), limit + 1)
+                if edge.target is None or not space.outgoing[edge.target]:
+                    if count > limit:
+                        return (*self._script(came, here), space.call(edge))
+                elif (edge.target, count) not in came:
+                    came[edge.target, count] = (here, space.call(edge))
+                    queue.append((edge.target, count))
 
     def _whole(self, index: int) -> Script:
         stem = self.space.script_to(index)
@@ -222,27 +214,32 @@ class _Prover:
             return self._unproven(claim, space)
         return Verdict(claim, False, "no script shows it")
 
-    def _move(self, space: StateSpace, edge: Transition, claim: Property) -> Move:
-        node = space.node(edge.source)
-        who = f"property {claim.name!r}"
-        update = self.model.alphabet[node][edge.outcome]
-        assert edge.choice is not None
-        before, after = space.entered(edge.source), edge.after
-        if after is None:
-            assert edge.target is not None
-            after = space.states[edge.target]
-        report: Any = update(before) if callable(update) else update
-        return Move(
-            node,
-            edge.outcome,
-            edge.attempt,
-            ReadView(before, claim.reads, who),
-            report.update if isinstance(report, Command) else report,
-            ReadView(after, claim.reads, who),
-            edge.choice,
-            edge.others,
-            space.branch(edge.source),
-        )
+    def _moves_of(self, space: StateSpace, claim: Property) -> Callable[[Transition], Move]:
+        """Give the function from a transition to the move that a property sees."""
+        who, reads, alphabet = f"property {claim.name!r}", frozenset(claim.reads), self.model.alphabet
+
+        def move(edge: Transition) -> Move:
+            here = space.mover(edge.source)
+            update = alphabet[here.node][edge.outcome]
+            assert edge.choice is not None
+            before, after = space.entered(edge.source), edge.after
+            if after is None:
+                assert edge.target is not None
+                after = space.states[edge.target]
+            report: Any = update(before) if callable(update) else update
+            return Move(
+                here.node,
+                edge.outcome,
+                edge.attempt,
+                ReadView(before, reads, who),
+                report.update if isinstance(report, Command) else report,
+                ReadView(after, reads, who),
+                edge.choice,
+                edge.others,
+                here.branch,
+            )
+
+        return move
 
     def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
         """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
@@ -256,8 +253,9 @@ class _Prover:
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
         found: Transition | None = None
+        seen = self._moves_of(space, claim)
         for edge in space.transitions:
-            if edge.choice is not None and self._hit(claim, self._move(space, edge, claim), None):
+            if edge.choice is not None and self._hit(claim, seen(edge), None):
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
@@ -273,6 +271,7 @@ class _Prover:
         depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
         best: tuple[float, Script, Transition] | None = None
+        seen = self._moves_of(space, claim)
         while queue:
             here = queue.popleft()
             depth = depths[here] + 1
@@ -281,7 +280,7 @@ class _Prover:
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    move = self._move(space, edge, claim)
+                    move = seen(edge)
                     try:
                         after = claim.remember(after, move)
                     except Exception as error:

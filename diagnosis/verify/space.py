@@ -158,7 +158,9 @@ class StateSpace(Paths):
         others: tuple[Choice, ...] = ()
         truths: tuple[RuleTruth, ...] = ()
         after: Mapping[str, Any] | None = None
-        hidden = any(mover.path[len(fork.path)] for fork in contests(place, mover.path) if fork.winner is None)
+        hidden = self._contested and any(
+            mover.path[len(fork.path)] for fork in contests(place, mover.path) if fork.winner is None
+        )
         if reported is not None:
             attempt = reported.event.attempt
             try:

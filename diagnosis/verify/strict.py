@@ -23,6 +23,7 @@ from diagnosis.runtime import (
     State,
     Step,
 )
+from diagnosis.runtime.frozen import ATOMS
 from diagnosis.verify.reads import Recorder
 
 
@@ -58,9 +59,10 @@ class Notes:
 
     def clear(self) -> None:
         """Forget it all, for the next execution."""
-        self.looks.clear()
-        self.removed.clear()
-        self.cleared.clear()
+        if self.looks or self.removed or self.cleared:
+            self.looks.clear()
+            self.removed.clear()
+            self.cleared.clear()
 
     def wrote(self, update: object) -> None:
         """Note the markers of an update.
@@ -68,7 +70,11 @@ class Notes:
         Args:
             update: what an action, an entry or exit update, or a router wrote.
         """
-        for key, value in update.items() if isinstance(update, Mapping) else ():
+        if type(update) is not dict and not isinstance(update, Mapping):
+            return
+        for key, value in update.items():
+            if value is None or type(value) in ATOMS:
+                continue
             if isinstance(value, ReplaceAll):
                 self.cleared.add(key)
             elif isinstance(value, Remove) or (

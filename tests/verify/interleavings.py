@@ -209,9 +209,9 @@ def _collected(place: Any, logs: Logs, path: Path = ()) -> tuple[Script, tuple[A
         well = [number for number, child in enumerate(place.children) if child.ended and not child.failure]
         if place.wait == "all_of":
             numbers = told = list(range(failed[0] + 1 if failed else len(place.children)))
-        elif len(place.children) == 1 or well:
+        elif well:
             # It did not fail, but its join did.
-            numbers = told = well or [0]
+            numbers = told = well
             own = _won(own, place.children[numbers[0]].branch)
         else:
             numbers, told = failed, failed[:1]

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from branched_models import looping_branch, mapped, racing, redirected, supervised, voting, with_subgraph
 from graphs import misspelt, retrying, unreachable_guard
 
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import END, START, Model, StateGraph
+from diagnosis.runtime import END, START, Command, Model, StateGraph
 from diagnosis.scenarios import Scenario, load, run_scenario, run_suite
-from diagnosis.verify import KINDS, explore, measure
+from diagnosis.verify import KINDS, explore, kinds_of, measure, scenario_for
 from diagnosis.verify.coverage import declared_items
 
 TOTALS = {"node": 8, "route": 14, "edge": 18, "reason": 28, "rule": 26, "outcome": 36, "condition": 56, "mcdc": 28}
@@ -141,3 +142,128 @@ def test_declared_items_follow_the_declaration():
     assert items["edge"][:4] == ["__START__->planner", "planner->executor", "planner->planner", "planner->fallback"]
     assert items["route"][0] == "planner.executor"
     assert items["condition"][2:4] == ["planner.PLANNER_RETRY.retryable=T", "planner.PLANNER_RETRY.retryable=F"]
+
+
+# --- branches and Commands --------------------------------------------------------------------------------------------
+
+
+def test_every_edge_of_a_fan_out_is_an_item_and_is_covered_when_it_opens():
+    model = voting(2)
+    items = declared_items(model)
+    assert items["edge"][:3] == ["__START__->plan", "plan->left", "plan->right"]
+    coverage = measure(model, runs_of(model, {"left": ["v0"], "right": ["v1"]}))
+    assert coverage.missing("edge") == coverage.missing("node") == ()
+    assert coverage.missing("outcome") == ("left.v1", "right.v0")
+    assert coverage.hits("node")["plan"] == coverage.hits("edge")["plan->left"] == 1
+
+
+def test_a_rule_with_several_routes_is_one_rule_and_one_reason_with_several_routes_and_edges():
+    model = supervised(1)
+    coverage = measure(model, runs_of(model, {"dig": ["one"]}))
+    assert coverage.hits("rule") == {"boss.SEND": 1, "boss.ENOUGH": 1}
+    assert coverage.hits("reason")["SEND"] == 1
+    assert coverage.hits("route") == {"boss.dig": 1, "boss.scan": 1, "boss.end": 1}
+    assert coverage.hits("edge")["boss->scan"] == coverage.hits("edge")["scan->boss"] == 1
+
+
+def test_a_goto_is_a_route_an_edge_and_a_rule_and_its_reason_is_free_text():
+    model = redirected()
+    items = declared_items(model)
+    assert items["route"] == ["desk.sales", "desk.help", "desk.lawyer"]
+    assert items["rule"] == ["desk.goto"]
+    assert items["reason"] == ["FIXED"]
+    coverage = measure(model, runs_of(model, {"desk": ["helps"]}))
+    assert coverage.counts("route") == (1, 2)
+    assert coverage.infeasible == ("node lawyer", "route desk.lawyer", "edge desk->lawyer", "edge lawyer->__END__",
+                                   "outcome lawyer.ok")  # fmt: skip
+    assert coverage.hits("outcome")["desk.helps"] == 1
+    assert coverage.hits("rule") == {"desk.goto": 1}
+
+
+def test_a_reason_that_a_command_brings_covers_no_declared_one():
+    graph = StateGraph(["x"], name="same").add_node("desk", lambda s: {}, goto={"a": "a", "b": "b"})
+    graph.add_node("a", lambda s: {}).add_node("b", lambda s: {}).add_edge(START, "desk")
+    graph.add_edge("a", END, reason="SAME").add_edge("b", END, reason="OTHER")
+    outcomes = {"desk": {"a": Command("a", reason="OTHER"), "b": Command("b", reason="SAME")}}
+    model = Model("same", graph.compile(), {**outcomes, "a": {"ok": {}}, "b": {"ok": {}}})
+    assert measure(model, runs_of(model, {"desk": ["a"]})).missing("reason") == ("OTHER",)
+
+
+def test_a_router_covers_a_reason_only_where_it_is_one_of_its_keys():
+    graph = StateGraph(["x"], name="told").add_node("a", lambda s: {}).add_edge(START, "a")
+    graph.add_conditional_edges("a", lambda s: Command("end", reason=s["x"]), {"end": END, "other": END}, reads=["x"])
+    model = Model("told", graph.compile(), {"a": {"other": {"x": "other"}, "free": {"x": "free text"}}})
+    coverage = measure(model, runs_of(model, {"a": ["other"]}, {"a": ["free"]}))
+    assert coverage.hits("reason") == {"end": 0, "other": 1}
+    assert coverage.infeasible == ("route a.other", "reason end")
+
+
+def test_winners_are_counted_where_something_can_win_and_nowhere_else():
+    assert kinds_of(voting(1)) == KINDS
+    model = racing("fast")
+    assert kinds_of(model) == (*KINDS, "winner")
+    assert declared_items(model)["winner"] == ["plan->fast", "plan->slow", "plan->late"]
+    scenario = {"name": "s", "graph": "racing", "script": {"slow": ["ok"]}, "winners": {"plan": ["slow[1]"]}}
+    first = run_scenario(Scenario.parse({"name": "f", "graph": "racing", "script": {"fast": ["ok"]}}), model).run
+    second = run_scenario(Scenario.parse(scenario), model).run
+    coverage = measure(model, [first, second])
+    assert coverage.missing("winner") == ("plan->late",)
+    assert coverage.to_json()["winner"] == {"covered": 2, "total": 3, "missing": ["plan->late"]}
+    assert "winner" in coverage.text()
+    assert list(coverage.to_json()) == [*KINDS, "winner"]
+
+
+def test_a_winner_that_no_timing_gives_is_in_no_total():
+    coverage = measure(racing("fast", max_concurrency=1), [])
+    assert coverage.counts("winner") == (0, 2)
+    assert "winner plan->late" in coverage.infeasible
+
+
+def test_what_lost_covers_nothing():
+    model = racing("fast")
+    lost = run_scenario(Scenario.parse({"name": "s", "graph": "racing", "script": {"fast": ["bad"]}}), model).run
+    assert lost.path == ("plan", "slow", "slower", "join")
+    coverage = measure(model, [lost])
+    assert coverage.hits("winner") == {"plan->fast": 0, "plan->slow": 1, "plan->late": 0}
+    assert coverage.hits("node")["fast"] == coverage.hits("outcome")["fast.bad"] == 0
+    assert "outcome fast.bad" in coverage.infeasible
+
+
+def test_a_fork_that_every_branch_fails_has_no_winner():
+    model = racing("fast", "slow", "late")
+    script = {"fast": ["bad"], "slow": ["bad"], "late": ["bad"]}
+    coverage = measure(model, runs_of(model, script))
+    assert coverage.counts("winner") == (0, 3)
+    assert {node for node, hits in coverage.hits("node").items() if hits} == {"plan", "fast"}
+
+
+def test_a_fork_that_closed_before_the_run_failed_has_a_winner():
+    model = racing()
+    scenario = {"name": "s", "graph": "racing", "script": {"join": [{"raises": "boom"}]}}
+    run = run_scenario(Scenario.parse(scenario), model).run
+    assert run.failed_at == "join"
+    assert measure(model, [run]).hits("winner")["plan->fast"] == 1
+
+
+def test_a_run_that_fails_in_a_branch_counts_the_node_at_which_it_did():
+    model = voting(1)
+    scenario = {"name": "s", "graph": "voting", "script": {"right": [{"raises": "boom"}]}}
+    coverage = measure(model, [run_scenario(Scenario.parse(scenario), model).run])
+    assert coverage.missing("node") == ("join",)
+    assert coverage.missing("outcome") == ("right.v0", "join.ok")
+
+
+def test_exploration_finds_feasible_what_replayed_scripts_cover_and_no_more():
+    """Every script of some graphs, run for real, covers every feasible item."""
+    for model in (voting(2, read=True), racing("fast"), supervised(), mapped(1, 2), with_subgraph(), looping_branch(2)):
+        runs = [
+            run_scenario(scenario_for(model, script, name=f"s{number}", title=""), model).run
+            for number, script in enumerate(explore(model).scripts())
+        ]
+        coverage = measure(model, runs)
+        assert coverage.proven
+        # A report that a function made is no outcome by the letter.
+        named = not any(callable(update) for outcomes in model.alphabet.values() for update in outcomes.values())
+        for kind in coverage.kinds:
+            assert coverage.missing(kind) == () or (kind == "outcome" and not named), (model.name, kind)
+        assert all(item.hits == 0 for item in coverage.items if not item.feasible)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from interleavings import TooManyError, every_outcome, outcome_of, replayed
-from random_forks import forked_terms, model_of
+from random_forks import AWAY, BAD, GO, MISFIT, Fan, Lap, Task, Work, forked_terms, model_of
 
-from diagnosis.verify import explore
+from diagnosis.verify import explore, measure
 
 PLACES = 2_500
 """Places of the product that are walked at most; larger graphs are left out."""
 
 
-def compared(terms) -> bool:
+def compared(terms, seeds=1) -> bool:
     """Compare the explorer with the product; tell whether the graph was small enough."""
-    model = model_of(terms)
+    model = model_of(terms, seeds=seeds)
     space = explore(model, max_states=5_000)
     assert space.complete
     assert space.counts is not None
@@ -27,12 +28,224 @@ def compared(terms) -> bool:
     scripts = list(space.scripts())
     assert len(scripts) == len(set(scripts)) == space.counts[0][0]
     assert {script: {outcome_of(replayed(model, script))} for script in scripts} == expected
-    assert max(map(len, scripts)) == space.counts[1][0]
+    errors = {outcome.error[1] for outcomes in expected.values() for outcome in outcomes if outcome.error}
+    assert {edge.error for edge in space.transitions if edge.error is not None} <= errors
     assert min(map(len, scripts)) == space.to_end[0]
+    if not any(edge.hidden for edge in space.transitions):
+        assert max(map(len, scripts)) == space.counts[1][0]
+        assert space.shortest == space.to_end[0]
     return True
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forked_terms())
 def test_the_explorer_finds_what_every_interleaving_can_come_to_and_nothing_else(terms):
     compared(terms)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(forked_terms())
+def test_what_the_explorer_calls_feasible_is_what_its_scripts_cover_when_they_are_run(terms):
+    model = model_of(terms)
+    space = explore(model, max_states=5_000)
+    if space.counts[0][0] > 300:
+        return
+    coverage = measure(model, [replayed(model, script) for script in space.scripts()], space=space)
+    assert coverage.proven
+    for item in coverage.items:
+        assert item.kind == "outcome" or item.covered == item.feasible, item
+
+
+def work(name, *outcomes, **options):
+    """Give a node that goes on; an outcome is what it writes, or what it writes and where it leads."""
+    made = tuple((outcome, GO) if isinstance(outcome, str) else outcome for outcome in outcomes)
+    return Work(Task(name, made, **options))
+
+
+def fan(*branches, kind="edges", start=("nothing",), **options):
+    return Fan(Task("plan", tuple((write, GO) for write in start)), kind, tuple(branches), **options)
+
+
+def ends(gate="log"):
+    return work("last", "nothing", gate=gate), work("end", "nothing")
+
+
+ANY = {"wait": "any_of"}
+
+CASES = {
+    "a fork of one branch, and one of several": (
+        fan(
+            (work("a", "nothing", ("nothing", BAD)),),
+            kind="goto",
+            start=("nothing", "nothing"),
+            calls=(((0, None), (0, None)), ((0, None),)),
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "the value of a Replace key that is read after the join": (
+        fan((work("a", "shared", "again"),), (work("b", "nothing"),)),
+        *ends("shared"),
+    ),
+    "which Replace key was written, though nobody reads it": (
+        fan((work("a", "shared", "other"),), (work("b", "shared", "nothing"),)),
+        *ends(),
+    ),
+    "the order in which values were written": (
+        fan((work("a", "mix", "mixed"), work("a2", "mix", "mixed")), (work("b", "mix"),)),
+        *ends("mix"),
+    ),
+    "with which error the first branch failed": (
+        fan((work("a", "seed", ("nothing", BAD)),), (work("b", ("nothing", BAD)),), **ANY),
+        *ends(),
+    ),
+    "a history that one branch replaces": (
+        fan((work("a", "clear", "nothing"),), (work("b", "note", "nothing"),)),
+        *ends(),
+    ),
+    "an element that two branches take out": (
+        fan((work("a", "seed", "nothing"),), (work("b", "seed", "nothing"),)),
+        *ends(),
+    ),
+    "an element that a loop takes out": (
+        Lap((work("a", "seed", "nothing"),), Task("again", (("nothing", GO),)), 2),
+        fan((work("b", "nothing"),), (work("c", "nothing"),)),
+        *ends(),
+    ),
+    "a key that decides what a branch writes": (
+        work("first", "sum", "nothing"),
+        fan((work("a", "odd"),), (work("b", "shared", "nothing"),)),
+        *ends(),
+    ),
+    "a branch that was sent something": (
+        fan(
+            (work("a", "given", "nothing"),),
+            kind="router",
+            start=("nothing",),
+            calls=(((0, 1), (0, 2)),),
+        ),
+        *ends("sum"),
+    ),
+    "a branch that is sent what it cannot take, around which others go on": (
+        fan(
+            (
+                work("a", "nothing"),
+                Fan(Task("inner", (("nothing", GO),)), "router", ((work("c", "nothing"),),), calls=(((0, MISFIT),),)),
+            ),
+            (work("b", "nothing", ("nothing", BAD)),),
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "the same below all_of, where an earlier branch may fail too": (
+        fan(
+            (work("b", "nothing", ("nothing", BAD)),),
+            (Fan(Task("inner", (("nothing", GO),)), "router", ((work("c", "nothing"),),), calls=(((0, MISFIT),),)),),
+        ),
+        *ends(),
+    ),
+    "a winner that must wait for others to fail": (
+        fan(
+            (work("a", "nothing", ("nothing", BAD)),),
+            (work("b", "nothing", ("log", AWAY)),),
+            (work("c", "nothing"),),
+            max_concurrency=1,
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "a winner that may begin once one of two has failed": (
+        fan(
+            (work("a", "nothing"),),
+            (work("b", "nothing", ("nothing", BAD)),),
+            (work("c", "nothing"),),
+            max_concurrency=2,
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "a winner that waits for a branch whose own fork may fail": (
+        fan(
+            (
+                Fan(
+                    Task("inner", (("nothing", GO),)),
+                    "edges",
+                    ((work("a", "nothing", ("nothing", BAD)),), (work("b", "nothing", ("nothing", BAD)),)),
+                    "any_of",
+                ),
+            ),
+            (work("c", "nothing"),),
+            max_concurrency=1,
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "a winner that waits in vain, since the fork before it cannot fail": (
+        fan(
+            (
+                Fan(
+                    Task("inner", (("nothing", GO),)),
+                    "edges",
+                    ((work("a", "nothing", ("nothing", BAD)),), (work("b", "nothing"),)),
+                    "any_of",
+                ),
+            ),
+            (work("c", "nothing"),),
+            max_concurrency=1,
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "branches that all fail, inside one that may lose": (
+        fan(
+            (
+                Fan(
+                    Task("inner", (("nothing", GO),)),
+                    "edges",
+                    ((work("a", ("nothing", BAD)),), (work("b", "nothing", ("nothing", BAD)),)),
+                    "any_of",
+                ),
+            ),
+            (work("c", "nothing", ("nothing", BAD)),),
+            **ANY,
+        ),
+        *ends(),
+    ),
+    "a branch that ends well where all are to fail, and a join around it that cannot be made": (
+        fan(
+            (work("d", "shared"),),
+            (
+                Fan(
+                    Task("inner", (("nothing", GO),)),
+                    "edges",
+                    ((work("a", "shared", ("nothing", BAD)),), (work("b", "nothing", ("nothing", BAD)),)),
+                    "any_of",
+                ),
+            ),
+        ),
+        *ends(),
+    ),
+    "a branch that leads straight to the join": (
+        fan((work("a", "shared", "log"),), (), (work("b", "shared", ("nothing", BAD)),), **ANY),
+        *ends(),
+    ),
+    "forks that open again, lap by lap": (
+        Lap(
+            (fan((work("a", "log", ("nothing", BAD)),), (work("b", "sum"),), **ANY),),
+            Task("again", (("nothing", GO),)),
+            2,
+        ),
+        *ends(),
+    ),
+}
+
+
+def test_a_branch_that_fails_in_two_ways_gives_the_run_two_errors():
+    space = explore(model_of(CASES["with which error the first branch failed"], seeds=0))
+    assert len({edge.error for edge in space.transitions if edge.error is not None}) == 2
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seeds", [1, 0])
+def test_what_tells_control_states_apart(case, seeds):
+    assert compared(CASES[case], seeds)
