@@ -22,6 +22,7 @@ from diagnosis.runtime.position import (
     Path,
     Place,
     Position,
+    fork_at,
     movable,
     running,
     standing,
@@ -33,7 +34,7 @@ from diagnosis.runtime.run import Executed
 if TYPE_CHECKING:
     from diagnosis.runtime.record import Record
 
-Wait = Callable[[Any], Awaitable[Any]]
+Waiter = Callable[[Any], Awaitable[Any]]
 """How to wait for an awaitable."""
 
 Show = Callable[[Executed], Awaitable[Any]]
@@ -187,7 +188,7 @@ class Branches:
         show: what is awaited with each node execution that completed.
     """
 
-    def __init__(self, record: Record, wait: Wait | None, show: Show | None) -> None:
+    def __init__(self, record: Record, wait: Waiter | None, show: Show | None) -> None:
         self._record = record
         self._wait = wait
         self._show = show
@@ -220,7 +221,7 @@ class Branches:
         record = self._record
         place: Place = _owned(self._step.branching.forked(opening, state))
         try:
-            place, state = await self._followed(place, place, state, (0,))
+            place, state = await self._followed(place, place, state, ())
             while type(place) is Forked:
                 place, state = await self._onward(place, state)
         except RunError as error:
@@ -269,8 +270,8 @@ class Branches:
     ) -> tuple[Place, Mapping[str, Any]]:
         """Move one branch as far as it goes without waiting, and do all that follows from it."""
         number = path[-1]
-        fork = place if len(path) == 1 else _fork_at(place, path[:-1])
-        assert type(fork) is Forked
+        fork = fork_at(place, path[:-1])
+        assert fork is not None
         child, left = await self._along(fork, fork.children[number], self._tracks[path], update)
         if len(path) == 1:
             place.children[number] = child  # type: ignore[index]
@@ -284,7 +285,7 @@ class Branches:
         elif left is not None:
             self._changed = True
             settled = branching.moved(place, state, path, left)
-            if type(_fork_at(settled.place, path)) is not Forked:
+            if fork_at(settled.place, path) is None:
                 self._changed = self._failed = True  # it closed at once, or could not open
         elif child.ended:
             self._changed = self._changed or self._bounded[path[:-1]]
@@ -363,30 +364,30 @@ class Branches:
         self, before: Place, place: Place, state: Mapping[str, Any], path: Path
     ) -> tuple[Place, Mapping[str, Any]]:
         """Keep the books on what a move of a branch changed: a fork that opened, and forks that closed."""
-        fork = _fork_at(place, path) if before is not place else place
-        if type(fork) is Forked and fork.path not in self._room:
+        fork = fork_at(place, path)
+        if fork is not None and path not in self._room:
             place = _owned(self._opened(place, fork))
-            fork = _fork_at(place, fork.path)
-            assert type(fork) is Forked
+            fork = fork_at(place, path)
+            assert fork is not None
             if closable(fork):
-                settled = self._step.branching.settled(_counted(place), state, (*fork.path, 0))
-                winner = (*fork.path, merged_children(fork)[0][0])
+                settled = self._step.branching.settled(_counted(place), state, (*path, 0))
+                winner = (*path, merged_children(fork)[0][0])
                 return await self._followed(place, _owned(settled.place), settled.state, winner)
             return place, state
         shrunk = False
         for length in range(len(path) - 1, -1, -1):
             at = path[:length]
-            old = _fork_at(before, at)
-            if type(_fork_at(place, at)) is Forked:
+            if fork_at(place, at) is not None:
                 break
-            assert type(old) is Forked
+            old = fork_at(before, at)
+            assert old is not None
             shrunk = True
             self._close(old, path[length])
             room = self._room.pop(at)
             if len(self._tracks[at].log) > (self._room[at[:-1]] if at else room):
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
-                if at and _fork_at(place, at) is None:
+                if at and fork_at(place, at[:-1]) is None:
                     error.branch = old.branch
                     raise error  # the fork around it has closed as well
                 settled = self._step.branching.failed(place, state, at, error)
@@ -470,15 +471,6 @@ def _counted(place: Place) -> Forked:
     """Give a fork as all others have it, after branches were replaced in place."""
     assert type(place) is Forked
     return with_children(place, tuple(place.children))
-
-
-def _fork_at(place: Place, path: Path) -> Place | None:
-    """Give what stands at a path, or ``None`` where the branch is gone."""
-    for number in path:
-        if type(place) is not Forked:
-            return None
-        place = place.children[number].place
-    return place
 
 
 def _dropped(awaitable: object) -> list[asyncio.Future[Any]]:

@@ -21,9 +21,11 @@ from diagnosis.runtime.position import (
     Written,
     bracketed,
     child_at,
+    fork_at,
     forks,
     with_child,
     with_children,
+    with_fork,
     written,
 )
 from diagnosis.runtime.strategies import Replace
@@ -73,10 +75,6 @@ class Branching:
         self._replacing = {key for key, strategy in definition.keys.items() if isinstance(strategy, Replace)}
         self._private = definition.private
 
-    def _put(self, state: dict[str, Any], key: str, value: Any) -> None:
-        merge = self._merges[key]
-        state[key] = value if merge is None else merge(state[key], value)
-
     def forked(self, opening: Opening, state: Mapping[str, Any], branch: str = "", path: Path = ()) -> Forked:
         """Open a fork.
 
@@ -99,7 +97,8 @@ class Branching:
                 seen = {**state}
                 for key, value in sent.items():
                     try:
-                        self._put(seen, key, value)
+                        merge = self._merges[key]
+                        seen[key] = value if merge is None else merge(seen[key], value)
                     except Exception as error:
                         raise JoinError(
                             f"node {opening.source!r} sent {key!r} to branch {name!r}: {error}", node=opening.source
@@ -139,9 +138,9 @@ class Branching:
                 return self.failed(place, state, path, error)
             place = with_child(place, path, Child(child.branch, fork, reported.after, _more(child, reported)))
             return self.settled(place, state, (*path, 0))
-        fork_around = place if len(path) == 1 else child_at(place, path[:-1]).place
-        assert type(fork_around) is Forked
-        return self.settled(with_child(place, path, self.arrived(fork_around, child, path, reported)), state, path)
+        around = fork_at(place, path[:-1])
+        assert around is not None
+        return self.settled(with_child(place, path, self.arrived(around, child, path, reported)), state, path)
 
     def arrived(self, fork: Forked, child: Child, path: Path, reported: Reported) -> Child:
         """Put a branch at the node that it came to, which may be its end.
@@ -173,14 +172,13 @@ class Branching:
         """
         while path:
             outer = path[:-1]
-            fork = place if not outer else child_at(place, outer).place
-            assert type(fork) is Forked
+            fork = fork_at(place, outer)
+            assert fork is not None
             if not closable(fork):
                 break
             failure = _failure(fork)
             if failure is not None:
-                place, state, path = self.failed(place, state, outer, failure)
-                return Settled(place, state, path)
+                return self.failed(place, state, outer, failure)
             if not outer:
                 return Settled(Position(fork.join, fork.reason), self._joined(fork, fork.base)[0], ())
             parent = child_at(place, outer)
@@ -188,8 +186,8 @@ class Branching:
                 seen, writes = self._joined(fork, parent.state)
             except JoinError as error:
                 return self.failed(place, state, outer, error)
-            around = place if len(outer) == 1 else child_at(place, outer[:-1]).place
-            assert type(around) is Forked
+            around = fork_at(place, outer[:-1])
+            assert around is not None
             status: Status = "ended" if fork.join == around.join else "ready"
             here = Position(fork.join, fork.reason, parent.branch, outer, status)
             place = with_child(place, outer, Child(parent.branch, here, seen, (parent.writes, tuple(writes))))
@@ -275,11 +273,7 @@ class Branching:
         """
         for each in forks(place):
             if each.name == fork and each.wait == "any_of" and 0 <= winner < len(each.children):
-                chosen = each._replace(winner=winner)
-                if not chosen.path:
-                    return chosen
-                parent = child_at(place, chosen.path)
-                return with_child(place, chosen.path, Child(parent.branch, chosen, parent.state, parent.writes))
+                return with_fork(place, each._replace(winner=winner))
         raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
 
 
@@ -301,11 +295,7 @@ def closable(fork: Forked) -> bool:
     if fork.winner is not None:
         return children[fork.winner].ended
     if fork.wait == "any_of":
-        return (
-            fork.passed > 0
-            or any(child.ended and child.failure is None for child in children)
-            or all(child.ended for child in children)
-        )
+        return fork.passed > 0 or any(child.ended_well for child in children) or all(child.ended for child in children)
     # A branch that failed ends the fork once all those declared before it have ended.
     passed = fork.passed
     return passed == len(children) or children[passed].failure is not None
@@ -321,13 +311,13 @@ def merged_children(fork: Forked) -> list[tuple[int, Child]]:
     if fork.winner is not None:
         return [numbered[fork.winner]]
     if fork.wait == "any_of":
-        return [next((number, child) for number, child in numbered if child.ended and child.failure is None)]
+        return [next((number, child) for number, child in numbered if child.ended_well)]
     return numbered
 
 
 def _failure(fork: Forked) -> RunError | None:
     """Give the error with which a closable fork fails: that of the branch declared first among those that failed."""
     children = fork.children if fork.winner is None else (fork.children[fork.winner],)
-    if fork.wait == "any_of" and any(child.ended and child.failure is None for child in children):
+    if fork.wait == "any_of" and any(child.ended_well for child in children):
         return None
     return next((child.failure for child in children if child.failure is not None), None)

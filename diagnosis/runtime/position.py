@@ -96,6 +96,11 @@ class Child(NamedTuple):
         """Whether it is through, well or not."""
         return self.failure is not None or (type(self.place) is Position and self.place.status == "ended")
 
+    @property
+    def ended_well(self) -> bool:
+        """Whether it is through, and no error ended it."""
+        return self.failure is None and self.ended
+
 
 class Forked(NamedTuple):
     """A fork whose branches are under way.
@@ -276,21 +281,36 @@ def with_children(fork: Forked, children: tuple[Child, ...]) -> Forked:
         children: what comes in their stead.
     """
     passed = fork.passed
-    while passed < len(children) and children[passed].ended and children[passed].failure is None:
+    while passed < len(children) and children[passed].ended_well:
         passed += 1
-    return Forked(
-        fork.source,
-        fork.branch,
-        fork.path,
-        fork.join,
-        fork.wait,
-        fork.max_concurrency,
-        fork.reason,
-        fork.base,
-        children,
-        fork.winner,
-        passed,
-    )
+    return fork._replace(children=children, passed=passed)
+
+
+def fork_at(place: Place, path: Path) -> Forked | None:
+    """Give the fork that is open in a branch, or ``None`` where none is, or the branch is gone.
+
+    Args:
+        place: where the run stands.
+        path: the branch's path; empty outside branches.
+    """
+    for number in path:
+        if type(place) is not Forked:
+            return None
+        place = place.children[number].place
+    return place if type(place) is Forked else None
+
+
+def with_fork(place: Place, fork: Forked) -> Forked:
+    """Give the same place with another fork where one is open.
+
+    Args:
+        place: where the run stands.
+        fork: what comes in its stead.
+    """
+    if not fork.path:
+        return fork
+    child = child_at(place, fork.path)
+    return with_child(place, fork.path, Child(child.branch, fork, child.state, child.writes, child.failure))
 
 
 def standing(child: Child, here: Position, status: Status) -> Child:

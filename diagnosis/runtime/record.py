@@ -7,11 +7,11 @@ import dataclasses
 import inspect
 import types
 import uuid
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from diagnosis.runtime.branches import Branches, Logged
+from diagnosis.runtime.branches import Branches, Logged, Show, Waiter
 from diagnosis.runtime.decisions import Event, State, is_count
 from diagnosis.runtime.definition import Action
 from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, RunError, action_failed, limit_met, one_of
@@ -129,8 +129,8 @@ class Record:
 
     async def drive(
         self,
-        wait: Callable[[Any], Awaitable[Any]] | None = None,
-        show: Callable[[Executed], Awaitable[Any]] | None = None,
+        wait: Waiter | None = None,
+        show: Show | None = None,
     ) -> None:
         """Execute node by node until the run stops; an error of the run is kept, not raised.
 
@@ -156,8 +156,8 @@ class Record:
         self,
         place: Position | Opening,
         state: Mapping[str, Any],
-        wait: Callable[[Any], Awaitable[Any]] | None,
-        show: Callable[[Executed], Awaitable[Any]] | None,
+        wait: Waiter | None,
+        show: Show | None,
     ) -> tuple[Position | Opening, Mapping[str, Any]]:
         """Execute node by node until END or a fork; outside branches."""
         calls, config = self.graph.calls, self.config

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
 from diagnosis.runtime.branching import Reported
-from diagnosis.runtime.position import Opening, Path, child_at, with_child
+from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
 
@@ -228,30 +228,3 @@ def contests(place: Place, path: Path) -> list[Forked]:
             found.append(place)
         place = place.children[number].place
     return found
-
-
-def fork_at(place: Place, path: Path) -> Forked | None:
-    """Give the fork that was opened in a branch, or ``None`` where none is open.
-
-    Args:
-        place: where a run stands.
-        path: the branch's path; empty outside branches.
-    """
-    for number in path:
-        if type(place) is not Forked:
-            return None
-        place = place.children[number].place
-    return place if type(place) is Forked else None
-
-
-def with_fork(place: Place, fork: Forked) -> Forked:
-    """Give the same place with another fork where one is open.
-
-    Args:
-        place: where a run stands.
-        fork: what comes in its stead.
-    """
-    if not fork.path:
-        return fork
-    child = child_at(place, fork.path)
-    return with_child(place, fork.path, Child(child.branch, fork, child.state, child.writes, child.failure))

@@ -20,9 +20,10 @@ from diagnosis.runtime import (
     RuleTruth,
     RunError,
 )
+from diagnosis.runtime.position import with_fork
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
-from diagnosis.verify.moves import Execution, Left, Moves, contests, mover, with_fork
+from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
 from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.pruning import confirmed
 from diagnosis.verify.reads import declared_reads
