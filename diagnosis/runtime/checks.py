@@ -26,14 +26,15 @@ def findings(definition: Definition) -> list[Finding]:
     Returns:
         All findings, by subject: subgraphs first, then names and declarations, then edges, then reachability.
     """
+    fan_outs = FanOuts(definition)
     return [
         *definition.found,
         *_nodes(definition),
         *_keys(definition),
         *_edges(definition),
         *_decisions(definition),
-        *_reach(definition),
-        *FanOuts(definition).findings(),
+        *_reach(definition, fan_outs),
+        *fan_outs.findings(),
     ]
 
 
@@ -188,11 +189,11 @@ def _decisions(definition: Definition) -> Iterator[Finding]:
             )
 
 
-def _reach(definition: Definition) -> Iterator[Finding]:
+def _reach(definition: Definition, fan_outs: FanOuts) -> Iterator[Finding]:
     names = definition.names
     ways: dict[str, tuple[str, ...]] = dict.fromkeys((START, *names, END), ())
     back: dict[str, tuple[str, ...]] = dict(ways)
-    joins = FanOuts(definition).ends_of_branches()
+    joins = fan_outs.ends_of_branches()
     for source, target in dict.fromkeys(definition.links()):
         if source in ways and target in ways:
             ways[source] += (target,)

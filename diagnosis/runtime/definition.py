@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from diagnosis.runtime.decisions import Decision, Effect, Event, Reading, RouterDecision, is_count, is_text, keys_of
+from diagnosis.runtime.decisions import (
+    Choice,
+    Decision,
+    Effect,
+    Event,
+    Reading,
+    RouterDecision,
+    is_count,
+    is_text,
+    keys_of,
+)
 from diagnosis.runtime.errors import DefinitionError, Finding
 from diagnosis.runtime.strategies import Replace, Strategy
 
@@ -188,9 +198,14 @@ class Definition:
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
     found: tuple[Finding, ...] = ()
     _by_name: dict[str, Node] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _conditionals_of: dict[str, Conditional] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _edges_of: dict[str, list[Edge]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_name.update((node.name, node) for node in reversed(self.nodes))
+        self._conditionals_of.update((each.source, each) for each in reversed(self.conditionals))
+        for edge in self.edges:
+            self._edges_of.setdefault(edge.source, []).append(edge)
 
     def node(self, name: str) -> Node:
         """Give a node by its name.
@@ -224,7 +239,7 @@ class Definition:
         Args:
             source: a node's name.
         """
-        return next((conditional for conditional in self.conditionals if conditional.source == source), None)
+        return self._conditionals_of.get(source)
 
     def edges_from(self, source: str) -> tuple[Edge, ...]:
         """Give the fixed edges of a node, in order of declaration.
@@ -232,7 +247,15 @@ class Definition:
         Args:
             source: a node's name.
         """
-        return tuple(edge for edge in self.edges if edge.source == source)
+        return tuple(self._edges_of.get(source, ()))
+
+    def commanded(self, choice: Choice) -> bool:
+        """Tell whether a Command of a node made a choice.
+
+        Args:
+            choice: a choice of this graph.
+        """
+        return choice.rule == GOTO and self.node_has_goto(choice.source)
 
     def node_has_goto(self, name: str) -> bool:
         """Tell whether a node may return Commands.

@@ -58,6 +58,7 @@ class FanOuts:
             if source in self._ways and target in self._ways:
                 self._ways[source] += (target,)
         self.all = tuple(self._declared())
+        self._by_origin = {(each.source, each.origin, each.rule): each for each in reversed(self.all)}
 
     def of(self, source: str, origin: Origin, rule: str | None = None) -> FanOut | None:
         """Give one fan-out, or ``None`` where there is none.
@@ -67,10 +68,7 @@ class FanOuts:
             origin: what opens it.
             rule: the name of the rule that does.
         """
-        for found in self.all:
-            if (found.source, found.origin, found.rule) == (source, origin, rule):
-                return found
-        return None
+        return self._by_origin.get((source, origin, rule))
 
     @property
     def joins(self) -> dict[str, str]:
@@ -98,10 +96,10 @@ class FanOuts:
                             into = [targets[route] for route in rule.routes if route in targets]
                             yield self._made(source, "rule", rule.name, into, fork)
                 elif conditional.fork is not None:
-                    yield self._made(source, "router", None, _together(targets, fork), fork)
+                    yield self._made(source, "router", None, together(targets, fork), fork)
         for node in definition.nodes:
             if node.fork is not None:
-                yield self._made(node.name, "goto", None, _together(node.goto, node.fork), node.fork)
+                yield self._made(node.name, "goto", None, together(node.goto, node.fork), node.fork)
 
     def _made(
         self, source: str, origin: Origin, rule: str | None, targets: Sequence[str] | Mapping[str, str], fork: Fork
@@ -189,6 +187,41 @@ class FanOuts:
             target: the branch's first node.
         """
         return self.reached((target,), frozenset((fan_out.join or END, END)))
+
+    @cached_property
+    def inside(self) -> frozenset[str]:
+        """The nodes that branches may execute."""
+        return frozenset[str]().union(*(self.region(each, target) for each in self.all for target in each.targets))
+
+    def level(self, start: str, join: str | None = None) -> list[str]:
+        """Give the nodes that one branch executes itself, not those of branches inside it.
+
+        Args:
+            start: where it begins.
+            join: where it ends; ``None`` outside branches.
+        """
+        found: dict[str, None] = {}
+        todo = [start]
+        while todo:
+            node = todo.pop()
+            if node not in found and node not in (join, END):
+                found[node] = None
+                todo += self._onward(node)
+        return list(found)
+
+    def _onward(self, node: str) -> Iterator[str]:
+        """Go through what may come after a node in the branch that executes it: where it forks, the join."""
+        definition = self._definition
+        yield from (each.join for each in self.all if each.source == node and each.join is not None)
+        if self.of(node, "edges") is None:
+            yield from (edge.target for edge in definition.edges_from(node))
+        conditional = definition.conditional(node)
+        if conditional is not None and isinstance(conditional.decision, Decision):
+            rules = conditional.decision.rules
+            yield from (conditional.targets[rule.routes[0]] for rule in rules if len(rule.routes) == 1)
+        elif conditional is not None:
+            yield from conditional.targets.values()
+        yield from definition.node(node).goto.values()
 
     def ends_of_branches(self) -> dict[str, tuple[str, ...]]:
         """Give the nodes that are executed in branches only -> the joins that run after them where they lead to END."""
@@ -300,8 +333,13 @@ class FanOuts:
                     )
 
 
-def _together(targets: Mapping[str, str], fork: Fork) -> dict[str, str]:
-    """Give the routes that may be chosen together, with their targets."""
+def together(targets: Mapping[str, str], fork: Fork) -> dict[str, str]:
+    """Give the routes that may be chosen together, with their targets.
+
+    Args:
+        targets: every route key with its target.
+        fork: how they run.
+    """
     if fork.routes is not None:
         return {route: targets[route] for route in fork.routes if route in targets}
     return {route: target for route, target in targets.items() if target != END}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from diagnosis.runtime.decisions import Decision
 from diagnosis.runtime.definition import END, FIXED, REPEAT, START, Conditional, Definition, Edge, Fork, Node
 from diagnosis.runtime.errors import Finding, one_of
-from diagnosis.runtime.fanouts import FanOuts, Origin
+from diagnosis.runtime.fanouts import FanOuts, Origin, together
 from diagnosis.runtime.sharing import SharedKeys
 from diagnosis.runtime.subgraph import Child, Subgraph, nothing
 
@@ -240,4 +240,4 @@ def _forking(fork: Fork | None, targets: Mapping[str, str]) -> Fork | None:
     """Say of a fork which routes open branches, as long as those that do not are the ones that lead to END."""
     if fork is None or fork.routes is not None:
         return fork
-    return replace(fork, routes=tuple(route for route, target in targets.items() if target != END))
+    return replace(fork, routes=tuple(together(targets, fork)))

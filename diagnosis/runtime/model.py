@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import CompiledGraph
 from diagnosis.runtime.decisions import Event, State, is_text
-from diagnosis.runtime.definition import COMPLETED, GOTO
+from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
 from diagnosis.runtime.nodestep import Report
@@ -206,7 +206,7 @@ class Model(Shown):
             A name, or ``None`` for a report outside the alphabet.
         """
         outcomes = self.alphabet[node]
-        by_goto = event is not None and event.choice.rule == GOTO and bool(self.graph.definition.node(node).goto)
+        by_goto = event is not None and self.graph.definition.commanded(event.choice)
         if event is not None and by_goto:
             for outcome, update in outcomes.items():
                 if isinstance(update, Command) and update.update == report and _chose(update, event):

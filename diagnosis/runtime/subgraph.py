@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime.checks import findings
 from diagnosis.runtime.compiled import CompiledGraph
-from diagnosis.runtime.decisions import Decision, Effect, State
+from diagnosis.runtime.decisions import Effect, State
 from diagnosis.runtime.definition import END, Definition, Node
 from diagnosis.runtime.errors import Finding
 from diagnosis.runtime.fanouts import FanOuts
@@ -125,44 +125,16 @@ class Child:
     def _fan_outs(self) -> FanOuts:
         return FanOuts(self.definition)
 
-    @cached_property
+    @property
     def in_branches(self) -> frozenset[str]:
         """Its nodes that branches of its own forks execute."""
-        fan_outs = self._fan_outs
-        regions = (fan_outs.region(each, target) for each in fan_outs.all for target in each.targets)
-        return frozenset[str]().union(*regions)
-
-    @cached_property
-    def _outside(self) -> frozenset[str]:
-        """Its nodes that are executed outside branches of its own forks."""
-        found: set[str] = set()
-        queue = [self.definition.entry or END]
-        while queue:
-            node = queue.pop()
-            if node not in found and node != END:
-                found.add(node)
-                queue += self._after(node)
-        return frozenset(found)
-
-    def _after(self, node: str) -> Iterator[str]:
-        """Go through what may come after a node in the branch that executes it."""
-        definition, fan_outs = self.definition, self._fan_outs
-        yield from (each.join for each in fan_outs.all if each.source == node and each.join is not None)
-        if fan_outs.of(node, "edges") is None:
-            yield from (edge.target for edge in definition.edges_from(node))
-        conditional = definition.conditional(node)
-        if conditional is not None and isinstance(conditional.decision, Decision):
-            for rule in conditional.decision.rules:
-                if len(rule.routes) == 1:
-                    yield conditional.targets[rule.routes[0]]
-        elif conditional is not None:
-            yield from conditional.targets.values()
-        yield from definition.node(node).goto.values()
+        return self._fan_outs.inside
 
     def _both_ways(self) -> Iterator[Finding]:
         ending = {source for source, target in self.definition.links() if target == END}
+        outside = self._fan_outs.level(self.definition.entry or END)
         for node in self.definition.names:
-            if node in ending and node in self.in_branches and node in self._outside:
+            if node in ending and node in self.in_branches and node in outside:
                 yield self.finding(
                     "ambiguous_end",
                     node,

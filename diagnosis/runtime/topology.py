@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from diagnosis.runtime.decisions import Decision
-from diagnosis.runtime.definition import END, START, Definition, Fork, Repeat, Wait
+from diagnosis.runtime.definition import END, START, Definition, Repeat, Wait
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.fanouts import FanOut, FanOuts, Origin
 
@@ -145,7 +145,6 @@ def topology_of(definition: Definition) -> Topology:
     nodes.append(TopologyNode(END, "end"))
     fan_outs = FanOuts(definition)
     forks = [_fork(definition, fan_out) for node in nodes for fan_out in fan_outs.all if fan_out.source == node.name]
-    inside = {node for each in fan_outs.all for target in each.targets for node in fan_outs.region(each, target)}
     # What opens branches: a route key of a conditional edge or of a goto; all fixed edges of a source, which have none.
     opening = {(fork.source, fork.origin == "goto", route) for fork in forks for route in fork.routes or (None,)}
     edges = (
@@ -156,7 +155,7 @@ def topology_of(definition: Definition) -> Topology:
             route,
             reasons,
             parallel=(source, kind == "goto", route) in opening,
-            ends_branch=target == END and source in inside,
+            ends_branch=target == END and source in fan_outs.inside,
         )
         for source, target, kind, route, reasons in _edges(definition)
     )
@@ -185,16 +184,11 @@ def _fork(definition: Definition, fan_out: FanOut) -> TopologyFork:
     """Give a fan-out with the route keys that open its branches."""
     assert fan_out.join is not None
     source, fork = fan_out.source, fan_out.fork
-    routes: tuple[str, ...] = ()
-    reason = None
+    routes, reason = fan_out.routes, None
     conditional = definition.conditional(source)
-    if fan_out.origin == "goto":
-        routes = _together(definition.node(source).goto, fork)
-    elif conditional is not None and isinstance(conditional.decision, Decision):
+    if fan_out.rule is not None and conditional is not None and isinstance(conditional.decision, Decision):
         rule = next(rule for rule in conditional.decision.rules if rule.name == fan_out.rule)
         routes, reason = rule.routes, rule.reason
-    elif conditional is not None:
-        routes = _together(conditional.targets, fork)
     return TopologyFork(
         source,
         fan_out.origin,
@@ -206,8 +200,3 @@ def _fork(definition: Definition, fan_out: FanOut) -> TopologyFork:
         routes,
         reason,
     )
-
-
-def _together(targets: Mapping[str, str], fork: Fork) -> tuple[str, ...]:
-    """Give the route keys that may be chosen together."""
-    return fork.routes or tuple(route for route, target in targets.items() if target != END)

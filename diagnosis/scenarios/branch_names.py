@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from diagnosis.runtime import END, CompiledGraph, Decision, FanOut, bracketed, one_of
-
-Path = tuple[int, ...]
-"""The place of a branch in its fork, of that fork's branch in the fork around it, and so on, outermost first."""
+from diagnosis.runtime.position import Path
 
 _Shape = tuple[int | None, ...]
 """A path that runs may show; ``None`` stands for any number."""
@@ -148,7 +146,7 @@ class BranchNames:
         while todo:
             start, join, shape = todo.pop()
             if (start, join) not in levels:
-                levels[start, join] = self._level(start, join)
+                levels[start, join] = self._graph.step.fan_outs.level(start, join)
             for node in levels[start, join]:
                 if shape in executed[node]:
                     continue
@@ -160,30 +158,6 @@ class BranchNames:
                         begun[target][inner] = None
                         todo.append((target, fan_out.join, inner))
         return _Shapes(executed, begun)
-
-    def _level(self, start: str, join: str | None) -> list[str]:
-        """Give the nodes that one branch executes itself, not those of branches inside it."""
-        found: dict[str, None] = {}
-        todo = [start]
-        while todo:
-            node = todo.pop()
-            if node not in found and node not in (join, END):
-                found[node] = None
-                todo += self._after(node)
-        return list(found)
-
-    def _after(self, node: str) -> Iterator[str]:
-        definition, fan_outs = self._graph.definition, self._fan_outs(node)
-        yield from (each.join for each in fan_outs if each.join is not None)
-        if not any(each.origin == "edges" for each in fan_outs):
-            yield from (edge.target for edge in definition.edges_from(node))
-        conditional = definition.conditional(node)
-        if conditional is not None and isinstance(conditional.decision, Decision):
-            rules = conditional.decision.rules
-            yield from (conditional.targets[rule.routes[0]] for rule in rules if len(rule.routes) == 1)
-        elif conditional is not None:
-            yield from conditional.targets.values()
-        yield from definition.node(node).goto.values()
 
 
 def _fits(path: Path, shape: _Shape) -> bool:

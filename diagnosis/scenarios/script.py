@@ -20,7 +20,8 @@ from diagnosis.runtime import (
     told,
 )
 from diagnosis.runtime.model import goto_flaw
-from diagnosis.scenarios.branch_names import BranchNames, Path
+from diagnosis.runtime.position import Path
+from diagnosis.scenarios.branch_names import BranchNames
 from diagnosis.scenarios.places import QUOTE_IT, DocumentError, Place, shortened, shown
 from diagnosis.scenarios.scenario import Scenario
 

@@ -103,7 +103,7 @@ def _choice_items(definition: Definition, choices: Sequence[Choice]) -> Iterator
         if choice.route is not None:
             yield "route", f"{source}.{choice.route}"
     conditional = definition.conditional(source)
-    if rule == GOTO and definition.node_has_goto(source):
+    if definition.commanded(choices[0]):
         return
     if conditional is None:
         if not any(edge.reason is REPEAT for edge in definition.edges_from(source)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from diagnosis.runtime import GOTO, CompiledGraph, Event, FanOut, Run
+from diagnosis.runtime import CompiledGraph, Event, FanOut, Run
 from diagnosis.runtime.fanouts import Origin
 
 _BRACKETS = re.compile(r"(\[\d+\])*$")
@@ -45,7 +45,7 @@ def _fan_out(run: Run, event: Event) -> FanOut:
     """Give the fan-out that an event opened."""
     choice, definition = event.choice, run.graph.definition
     origin: Origin = "edges" if choice.route is None else "router" if choice.rule is None else "rule"
-    if choice.rule == GOTO and definition.node_has_goto(event.node):
+    if definition.commanded(choice):
         origin = "goto"
     found = run.graph.step.fan_outs.of(event.node, origin, choice.rule if origin == "rule" else None)
     assert found is not None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from diagnosis.runtime import END, GOTO, START, Decision, JoinError, Run, TopologyEdge
+from diagnosis.runtime import END, START, Decision, JoinError, Run, TopologyEdge
 from diagnosis.views.labels import visible
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def run_overlay(run: Run) -> Overlay:
     for number, event in enumerate(run.events, start=1):
         visits.setdefault(event.node, []).append(number)
         for choice in event.choices:
-            goto = choice.rule == GOTO and definition.node_has_goto(choice.source)
+            goto = definition.commanded(choice)
             key = (choice.source, goto, choice.route, choice.target)
             _note(taken.setdefault(key, []), number)
             _note(why.setdefault(key, {}).setdefault(choice.reason, []), number)
