@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from forkgraph import drawn, findings_of
+from refused import chain, found, nothing
 
 from diagnosis.runtime import (
     END,
@@ -28,26 +29,6 @@ from diagnosis.runtime import (
     StateGraph,
 )
 from diagnosis.runtime.checks import findings
-
-
-def nothing(state: Any) -> dict[str, Any]:
-    return {}
-
-
-def found(graph: StateGraph) -> list[str]:
-    with pytest.raises(CompileError) as caught:
-        graph.compile()
-    return [str(finding) for finding in caught.value.findings]
-
-
-def chain(*names: str, keys: Any = ("a", "b")) -> StateGraph:
-    """START -> names in order -> END."""
-    graph = StateGraph(keys)
-    for name in names:
-        graph.add_node(name, nothing)
-    for source, target in zip((START, *names), (*names, END), strict=True):
-        graph.add_edge(source, target)
-    return graph
 
 
 def test_a_graph_without_nodes_is_refused() -> None:

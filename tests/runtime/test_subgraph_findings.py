@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from refused import chain, found, nothing
 
 from diagnosis.runtime import (
     END,
     START,
     Append,
-    CompileError,
     Condition,
     Custom,
     Decision,
@@ -24,26 +24,6 @@ from diagnosis.runtime import (
     Rule,
     StateGraph,
 )
-
-
-def nothing(state: Any) -> dict[str, Any]:
-    return {}
-
-
-def found(graph: StateGraph) -> list[str]:
-    with pytest.raises(CompileError) as caught:
-        graph.compile()
-    return [str(finding) for finding in caught.value.findings]
-
-
-def chain(*names: str, keys: Any = ("a",)) -> StateGraph:
-    """START -> names in order -> END."""
-    graph = StateGraph(keys)
-    for name in names:
-        graph.add_node(name, nothing)
-    for source, target in zip((START, *names), (*names, END), strict=True):
-        graph.add_edge(source, target)
-    return graph
 
 
 def around(child: Any, keys: Any = ("a",), **mapping: Any) -> StateGraph:
