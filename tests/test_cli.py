@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from diagnosis import cli
+from diagnosis.commands import lab, verify
 from diagnosis.runtime import DiagnosisError
 
 ROOT = Path(__file__).parent.parent
@@ -359,7 +360,7 @@ def test_lab_hands_arguments_on_and_gives_the_status_back(monkeypatch):
         seen.append(command)
         return subprocess.CompletedProcess(command, 3)
 
-    monkeypatch.setattr(cli.subprocess, "run", run)
+    monkeypatch.setattr(lab.subprocess, "run", run)
     assert call("lab", "--no-browser", "--port", "8899").exit_code == 3
     assert seen[0][-3:] == ["--no-browser", "--port", "8899"]
 
@@ -371,16 +372,16 @@ def test_an_installed_package_copies_the_notebooks_and_keeps_what_is_there(here,
         (packaged / "notebooks" / name).write_text("shipped")
     (here / "diagnosis-notebooks").mkdir()
     (here / "diagnosis-notebooks" / "a.ipynb").write_text("mine")
-    monkeypatch.setattr(cli, "__file__", str(packaged / "cli.py"))
+    monkeypatch.setattr(lab, "__file__", str(packaged / "commands" / "lab.py"))
     monkeypatch.setattr("diagnosis.views.shipped.shipped_notebooks", lambda: packaged / "notebooks")
-    monkeypatch.setattr(cli.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 0))
+    monkeypatch.setattr(lab.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 0))
     assert call("lab").exit_code == 0
     assert (here / "diagnosis-notebooks" / "a.ipynb").read_text() == "mine"
     assert (here / "diagnosis-notebooks" / "b.ipynb").read_text() == "shipped"
 
 
 def test_lab_without_jupyterlab_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(cli.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None)
     result = call("lab")
     assert result.exit_code == 2
     assert "pip install 'diagnosis[lab]'" in result.stderr
@@ -399,7 +400,7 @@ def test_the_packages_own_errors_are_status_2(monkeypatch):
     def fail(*args, **kwargs):
         raise DiagnosisError("something is off")
 
-    monkeypatch.setattr(cli, "_proven", fail)
+    monkeypatch.setattr(verify, "proven", fail)
     result = call("verify")
     assert result.exit_code == 2
     assert result.stderr == "diagnosis: something is off\n"
@@ -417,7 +418,7 @@ def test_whatever_a_users_code_does_is_status_2_and_no_traceback(monkeypatch, er
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(cli, "_proven", fail)
+    monkeypatch.setattr(verify, "proven", fail)
     result = call("verify")
     assert result.exit_code == 2
     assert text in result.stderr
@@ -512,7 +513,7 @@ def test_an_interrupt_is_told_without_a_traceback(monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_proven", stop)
+    monkeypatch.setattr(verify, "proven", stop)
     result = call("verify")
     assert result.exit_code == 2
     assert "interrupted" in result.stderr

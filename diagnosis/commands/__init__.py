@@ -1,0 +1,1 @@
+"""The subcommands of ``diagnosis``, one module each: parse, call, print."""

@@ -1,0 +1,158 @@
+"""What the commands share."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from diagnosis.graphs import Models
+from diagnosis.process import BROKEN, REFUSED
+from diagnosis.runtime import Model
+from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
+from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
+from diagnosis.views.terminal import Terminal, progress, safe
+
+MAX_SECONDS = 30.0
+"""Seconds that exploring a graph may take where no other budget is given."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def common(command: F) -> F:
+    """Give a command the options --graph and --json.
+
+    Args:
+        command: the command's function; it takes ``graphs`` and ``as_json``.
+
+    Returns:
+        The function with the options.
+    """
+    command = click.option("--json", "as_json", is_flag=True, help="Print machine-readable JSON on standard output.")(
+        command
+    )
+    return click.option(
+        "--graph",
+        "graphs",
+        multiple=True,
+        metavar="NAME=MODULE:ATTRIBUTE",
+        help="A model of your own by name; may be given more than once.",
+    )(command)
+
+
+def terminal(as_json: bool) -> Terminal:
+    """Give the stream that tables go to.
+
+    Args:
+        as_json: whether standard output is kept for the JSON document.
+
+    Returns:
+        Standard output, or standard error beside a JSON document.
+    """
+    return Terminal(sys.stderr if as_json else sys.stdout)
+
+
+def loaded(paths: tuple[Path, ...], models: Models) -> Suite:
+    """Read scenario files.
+
+    Args:
+        paths: files and directories.
+        models: the graphs by name.
+
+    Returns:
+        The suite, with what was refused.
+    """
+    return load([str(path) for path in paths], models)
+
+
+def ran(suite: Suite) -> SuiteResult:
+    """Run a suite under a progress bar.
+
+    Args:
+        suite: the scenarios.
+
+    Returns:
+        What came out.
+    """
+    with progress("running scenarios", len(suite.cases)) as advance:
+        return run_suite(suite, progress=lambda result: advance())
+
+
+def status_of(result: SuiteResult, holds: bool = True) -> int:
+    """Tell the exit status of a command that ran scenarios.
+
+    Args:
+        result: what came out.
+        holds: whether everything else that was checked holds.
+
+    Returns:
+        2 if anything was refused or nothing was found, else 1 if something does not hold, else 0.
+    """
+    if result.refused or not result.results:
+        if not result.results and not result.refused:
+            click.echo("diagnosis: nothing was found to check; scenario files end in .yaml, .yml or .json", err=True)
+        return REFUSED
+    return 0 if holds and not result.failed else BROKEN
+
+
+def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) -> dict[str, Coverage]:
+    """Measure coverage for each graph that a scenario names.
+
+    Args:
+        suite: the scenarios.
+        result: what came out.
+        spaces: graphs that have been explored already, by name.
+
+    Returns:
+        Coverage by the graph's name.
+    """
+    found: dict[str, Coverage] = {}
+    models = {case.scenario.graph: case.model for case in suite.cases}
+    for name, model in models.items():
+        runs = [scenario.run for scenario in result.results if scenario.scenario.graph == name]
+        space = spaces.get(name) or explore(model, max_seconds=MAX_SECONDS)
+        found[name] = measure(model, runs, space=space)
+    return found
+
+
+def proven(name: str, model: Model, max_states: int, max_seconds: float | None) -> Proof:
+    """Prove a graph under a progress bar.
+
+    Args:
+        name: the graph's name, for the bar.
+        model: the graph.
+        max_states: the budget of states.
+        max_seconds: the budget of time.
+
+    Returns:
+        The proof.
+    """
+    with progress(f"exploring {safe(name)}") as advance:
+        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance)
+
+
+class Finite(click.FloatRange):
+    """A number in a range; what is no number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Take a finite number; arguments as click's own."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value} is no finite number.", param, ctx)
+
+
+class NonEmptyPath(click.Path):
+    """A path that is not empty, as an unset variable of a shell would make it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take a text that is not empty; arguments as click's own."""
+        if str(value) == "":
+            self.fail("the path is empty; name a file or directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATHS = click.argument("paths", nargs=-1, type=NonEmptyPath(path_type=Path))
+REQUIRED_PATHS = click.argument("paths", nargs=-1, required=True, type=NonEmptyPath(path_type=Path))
