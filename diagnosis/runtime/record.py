@@ -11,13 +11,14 @@ from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from diagnosis.runtime.branches import Branches, Logged, Show, Waiter
+from diagnosis.runtime.branches import Branches, Show, Waiter
 from diagnosis.runtime.decisions import Event, State, is_count
 from diagnosis.runtime.definition import Action
 from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, RunError, action_failed, limit_met, one_of
 from diagnosis.runtime.nodestep import NodeStep, Report
 from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
+from diagnosis.runtime.track import Logged
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
