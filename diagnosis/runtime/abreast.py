@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import types
 from collections.abc import Awaitable, Iterable, Mapping
 from inspect import isawaitable
@@ -14,6 +13,7 @@ from diagnosis.runtime.definition import END
 from diagnosis.runtime.errors import JoinError, RunError, action_failed
 from diagnosis.runtime.nodestep import NodeStep, Writes
 from diagnosis.runtime.position import Forked, Opening, Path, Position, standing, with_children
+from diagnosis.runtime.tasks import Ended
 from diagnosis.runtime.track import OPENED, Logged, Track
 
 if TYPE_CHECKING:
@@ -113,19 +113,17 @@ class Abreast:
                 return departure
         return None
 
-    def ended(self, number: int, task: asyncio.Task[Any]) -> Departure | None:
-        """Take in what the awaited action of a branch returned.
+    def ended(self, ended: Ended) -> Departure | None:
+        """Take in what came of the awaited action of a branch.
 
         Args:
-            number: the branch's place in the fork.
-            task: the task of the action, which is through.
+            ended: the action.
         """
+        number = ended.path[0]
         node = self._opening.targets[number][0]
-        try:
-            update = task.result()
-        except (Exception, asyncio.CancelledError) as error:
-            return Departure(number, action_failed(node, 1, error))
-        return self._took(number, self._record.graph.calls[node][2], update)
+        if ended.error is not None:
+            return Departure(number, action_failed(node, 1, ended.error))
+        return self._took(number, self._record.graph.calls[node][2], ended.value)
 
     def _took(self, number: int, step: NodeStep, update: object) -> Departure | None:
         node, reason, _ = self._opening.targets[number]

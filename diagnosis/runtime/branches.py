@@ -20,6 +20,7 @@ from diagnosis.runtime.position import (
     Path,
     Place,
     Position,
+    child_at,
     fork_at,
     movable,
     running,
@@ -29,7 +30,7 @@ from diagnosis.runtime.position import (
 )
 from diagnosis.runtime.run import Executed
 from diagnosis.runtime.tasks import Ended, Tasks
-from diagnosis.runtime.track import Logged, Track
+from diagnosis.runtime.track import OPENED, Logged, Track
 
 if TYPE_CHECKING:
     from diagnosis.runtime.record import Record
@@ -65,7 +66,7 @@ class Branches:
         self._step = record.graph.step
         self._tasks = Tasks()
         self._new: dict[Path, Awaitable[Any]] = {}
-        self._tracks: dict[Path, Track] = {(): Track((None,))}
+        self._tracks: dict[Path, Track] = {(): Track(OPENED)}
         # For each fork: the node executions that its branches may take, and whether only so many may be under way.
         self._room: dict[Path, int] = {}
         self._bounded: dict[Path, bool] = {}
@@ -132,11 +133,11 @@ class Branches:
         while abreast.position is None:
             new, self._new = self._new, {}
             done = await self._waited(self._tasks.next(new.items()))
-            for index, (path, task) in enumerate(done):
-                departure = abreast.ended(path[0], task)
+            for index, ended in enumerate(done):
+                departure = abreast.ended(ended)
                 if departure is not None:
                     left = done[index + 1 :]
-                    under_way = [path, *(other for other, _ in left)]
+                    under_way = [each.path for each in done[index:]]
                     place, state = await self._departed(abreast, state, departure, under_way)
                     return await self._ended(place, state, left)
         return abreast.position, abreast.state
@@ -149,7 +150,7 @@ class Branches:
         self._opened(fork, fork)
         place = abreast.fork(fork, self._tracks, (*self._tasks.paths(), *self._new, *under_way))
         self._place = place = place._replace(children=list(place.children))
-        return await self._moved(place, state, (departure.number,), departure.left)
+        return await self._moved(place, state, (departure.number,), departure)
 
     async def _onward(self, place: Forked, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
         """Move every branch that may move, in order of declaration; then wait for an action that is under way."""
@@ -173,12 +174,15 @@ class Branches:
         self, place: Place, state: Mapping[str, Any], done: Iterable[Ended]
     ) -> tuple[Place, Mapping[str, Any]]:
         """Move the branches on whose actions are through, but for those that nothing waits for any more."""
-        for path, task in done:
+        for path, value, error in done:
             if type(place) is not Forked:
                 break
             if not self._changed or any(path == here.path for here in running(place)):
                 self._place = place
-                place, state = await self._moved(place, state, path, task)
+                if error is not None:
+                    node, attempt = child_at(place, path).place.node, self._tracks[path].attempt
+                    value = Departure(path[-1], action_failed(node, attempt, error))
+                place, state = await self._moved(place, state, path, value)
         return place, state
 
     async def _moved(
@@ -221,7 +225,7 @@ class Branches:
             fork: its fork.
             child: the branch.
             track: what has happened in it.
-            update: the task of its action, where that is through; or what its node came to.
+            update: what its action returned, where that was waited for, or what came of it already.
 
         Returns:
             The branch, and what else there is to do: its error, or the node that opened a fork in it.
@@ -252,17 +256,12 @@ class Branches:
                     if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
                         self._new[here.path] = update  # type: ignore[assignment]
                         return standing(child, here, "running"), None
-                elif isinstance(update, asyncio.Task):
-                    try:
-                        update = update.result()
-                    except (Exception, asyncio.CancelledError) as error:
-                        raise action_failed(node, track.attempt, error) from error
-                elif isinstance(update, RunError):
-                    raise update
-                if here.status == "running":
+                elif here.status == "running":
                     here = here._replace(status="ready")
-                if type(update) is Reported:
-                    reported = update
+                if type(update) is Departure:
+                    if isinstance(update.left, RunError):
+                        return child, update.left
+                    reported = update.left
                 else:
                     reported = self._step.reported(child, step, here, update, track.attempt)
             except RunError as error:

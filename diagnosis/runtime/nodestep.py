@@ -451,23 +451,27 @@ class NodeStep:
             raise UnmappedRouteError(
                 f"{who} gave no route at all; to end the run, map a key to END and give that key", node=self._name
             )
+        made: dict[str, Choice] = {}
         for send in sends:
-            if send.goto not in targets:
-                raise self._unmapped(who, send.goto, targets)
-        if fan_out is None:
-            raise UnmappedRouteError(
-                f"{who} gave a list of routes, but declares no fork; add fork=Fork(...) where it is added",
-                node=self._name,
-            )
-        for send in sends:
-            if send.goto not in fan_out.routes:
+            route = send.goto
+            if route in made:
+                continue
+            if route not in targets:
+                raise self._unmapped(who, route, targets)
+            if fan_out is None:
                 raise UnmappedRouteError(
-                    f"{who} gave {send.goto!r} in a list, which is no route that opens a branch; those that do are "
+                    f"{who} gave a list of routes, but declares no fork; add fork=Fork(...) where it is added",
+                    node=self._name,
+                )
+            if route not in fan_out.routes:
+                raise UnmappedRouteError(
+                    f"{who} gave {route!r} in a list, which is no route that opens a branch; those that do are "
                     f"{one_of(fan_out.routes)}",
                     node=self._name,
                 )
-        choices = [Choice(self._name, targets[send.goto], send.goto, rule, reason or send.goto) for send in sends]
-        return self._opening(fan_out, choices, [self._sent(who, send) for send in sends])
+            made[route] = Choice(self._name, targets[route], route, rule, reason or route)
+        assert fan_out is not None
+        return self._opening(fan_out, [made[send.goto] for send in sends], [self._sent(who, send) for send in sends])
 
     def _sent(self, who: str, send: Send) -> Mapping[str, Any]:
         """Check and freeze what a Send carries."""

@@ -18,7 +18,7 @@ from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, Run
 from diagnosis.runtime.nodestep import NodeStep, Report
 from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
-from diagnosis.runtime.track import Logged
+from diagnosis.runtime.track import OPENED, Logged
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -253,16 +253,18 @@ class Record:
             tips: the last one of each.
         """
         opened = len(self.events) - 1
-        events, before = self.events, self.before
+        keep, before = self.events.append, self.before
+        first = (opened,)
         for index, entry in enumerate(log, start=opened + 1):
             entry.index = index
             before[index] = (entry.position, entry.before)
-            after = tuple([opened if cause is None else cause.index for cause in entry.causes])
-            events.append(entry.event_in(entry.position.branch, after))
+            causes = entry.causes
+            after = first if causes is OPENED else tuple([opened if each is None else each.index for each in causes])
+            keep(entry.event_in(entry.position[2], after))
         self.states += [entry.after for entry in log]
         self.reports += [entry.report for entry in log]
         if tips:
-            self.after[len(events)] = tuple([opened if tip is None else tip.index for tip in tips])
+            self.after[len(self.events)] = tuple([opened if tip is None else tip.index for tip in tips])
 
     def _events(self) -> tuple[Event, ...]:
         """Give the events; in a run with branches, each with those that led to it."""

@@ -5,22 +5,32 @@ from __future__ import annotations
 import asyncio
 import functools
 import types
-from collections import deque
 from collections.abc import Awaitable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnosis.runtime.position import Path
 
-Ended = tuple[Path, asyncio.Task[Any]]
-"""The path of a branch, and the task of its action, which is through."""
+
+class Ended(NamedTuple):
+    """An action that is through.
+
+    Attributes:
+        path: the path of its branch.
+        value: what it returned.
+        error: what it raised instead.
+    """
+
+    path: Path
+    value: Any
+    error: BaseException | None
 
 
 class Tasks:
     """Awaitables under way, and their results in order of completion."""
 
     def __init__(self) -> None:
-        self._tasks: dict[Path, asyncio.Task[Any]] = {}
-        self._done: deque[Ended] = deque()
+        self._tasks: dict[Path, tuple[asyncio.Task[None], Awaitable[Any]]] = {}
+        self._done: list[Ended] = []
         self._waiting: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
@@ -37,37 +47,46 @@ class Tasks:
         """
         loop = asyncio.get_running_loop()
         for path, awaitable in new:
-            own = awaitable if isinstance(awaitable, types.CoroutineType) else _awaited(awaitable)
-            task = loop.create_task(own)
-            self._tasks[path] = task
-            task.add_done_callback(functools.partial(self._ended, path))
+            self._tasks[path] = (loop.create_task(self._followed(path, awaitable)), awaitable)
         if not self._done:
             self._waiting = loop.create_future()
             try:
                 await self._waiting
             finally:
                 self._waiting = None
-        found = list(self._done)
-        self._done.clear()
-        return [(path, task) for path, task in found if self._tasks.pop(path, None) is task]
+        found, self._done = self._done, []
+        for ended in found:
+            del self._tasks[ended.path]
+        return found
 
-    def _ended(self, path: Path, task: asyncio.Task[Any]) -> None:
-        if not task.cancelled():
-            task.exception()  # so that nobody complains where it is not asked for
-        if self._tasks.get(path) is task:
-            self._done.append((path, task))
-            if self._waiting is not None and not self._waiting.done():
-                self._waiting.set_result(None)
+    async def _followed(self, path: Path, awaitable: Awaitable[Any]) -> None:
+        """Await, and note what comes of it, unless it was dropped."""
+        try:
+            ended = Ended(path, await awaitable, None)
+        except (Exception, asyncio.CancelledError) as error:
+            ended = Ended(path, None, error)
+        if path in self._tasks:
+            self._done.append(ended)
+            waiting = self._waiting
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
 
-    def drop(self, paths: Iterable[Path]) -> list[asyncio.Task[Any]]:
+    def drop(self, paths: Iterable[Path]) -> list[asyncio.Task[None]]:
         """Cancel some; their results are never given.
 
         Args:
             paths: the paths of their branches.
         """
-        dropped = [self._tasks.pop(path) for path in list(paths) if path in self._tasks]
-        for task in dropped:
-            task.cancel()
+        dropped = []
+        for path in paths:
+            if path in self._tasks:
+                task, awaitable = self._tasks.pop(path)
+                if isinstance(awaitable, types.CoroutineType) and not task.done():
+                    # It would complain that nobody awaited it, where its task has not begun.
+                    task.add_done_callback(functools.partial(_closed, awaitable))
+                task.cancel()
+                dropped.append(task)
+        self._done = [ended for ended in self._done if ended.path in self._tasks]
         return dropped
 
     def paths(self) -> tuple[Path, ...]:
@@ -75,5 +94,5 @@ class Tasks:
         return tuple(self._tasks)
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+def _closed(awaitable: types.CoroutineType[Any, Any, Any], task: asyncio.Task[None]) -> None:
+    awaitable.close()
