@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, told
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, StopRunError, told
 from diagnosis.runtime.markers import ReplaceAll
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
@@ -204,13 +204,16 @@ class Branching:
             error: why it failed.
 
         Raises:
-            RunError: the error itself, or that of a branch declared before; nothing is left to go on with.
+            RunError: the error itself, or that of a branch declared before; nothing is left to go on with, or an action
+                raised a :class:`StopRunError`.
         """
         if not path:
             raise error
         child = child_at(place, path)
         if not error.branch:
             error.branch = child.branch
+        if isinstance(error.__cause__, StopRunError):
+            raise error
         lost = Child(child.branch, child.place, child.state, child.writes, error)
         place = with_child(place, path, lost)
         return self.settled(place, state, path)
@@ -221,7 +224,7 @@ class Branching:
         writes: list[tuple[str, Any, str]] = []
         merges, replacing, private = self._merges, self._replacing, self._private
         first: dict[str, tuple[int, str]] = {}
-        replaced: set[str] = set()
+        replaced: dict[str, tuple[int, str]] = {}
         for number, child in merged_children(fork):
             for write in written(child.writes):
                 key, value, node = write
@@ -232,9 +235,13 @@ class Branching:
                 if key not in first:
                     first[key] = (number, node)
                 elif first[key][0] != number and (alone or key in replaced):
-                    raise self._conflict(fork, key, first[key], (number, node))
+                    if key in replacing:
+                        raise self._conflict(fork, key, first[key], (number, node))
+                    cleared = replaced.get(key)
+                    ways = (first[key], (number, node)) if cleared is None else ((number, node), cleared)
+                    raise self._cleared(fork, key, *ways)
                 if alone:
-                    replaced.add(key)
+                    replaced[key] = (number, node)
                 try:
                     # A value that takes the old one's place was checked when it was written.
                     merge = None if key in replacing else merges[key]
@@ -249,14 +256,18 @@ class Branching:
         return state, writes
 
     def _conflict(self, fork: Forked, key: str, one: tuple[int, str], other: tuple[int, str]) -> JoinError:
-        def told_of(number: int, node: str) -> str:
-            branch = fork.children[number].branch
-            own = f"{node}{bracketed((*fork.path, number))}"
-            return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
-
         return JoinError(
-            f"the fork at {fork.name!r}: {told_of(*one)} and {told_of(*other)} both wrote {key!r}, and only one value "
-            "can stay; give the key a strategy that merges (Append, Merge or Custom), or let one branch write it",
+            f"the fork at {fork.name!r}: {_writer(fork, *one)} and {_writer(fork, *other)} both wrote {key!r}, and "
+            "only one value can stay; give the key a strategy that merges (Append, Merge or Custom), or let one branch "
+            "write it",
+            node=fork.source,
+        )
+
+    def _cleared(self, fork: Forked, key: str, one: tuple[int, str], clearing: tuple[int, str]) -> JoinError:
+        return JoinError(
+            f"the fork at {fork.name!r}: {_writer(fork, *clearing)} wrote ReplaceAll to {key!r}, and "
+            f"{_writer(fork, *one)} wrote to it as well, so that nothing says which elements stay; let branches "
+            "append, and write ReplaceAll before the fork or at its join",
             node=fork.source,
         )
 
@@ -275,6 +286,13 @@ class Branching:
             if each.name == fork and each.wait == "any_of" and 0 <= winner < len(each.children):
                 return with_fork(place, each._replace(winner=winner))
         raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
+
+
+def _writer(fork: Forked, number: int, node: str) -> str:
+    """Name a node in a branch of a fork."""
+    branch = fork.children[number].branch
+    own = f"{node}{bracketed((*fork.path, number))}"
+    return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
 
 
 def _more(child: Child, reported: Reported) -> Written:

@@ -91,6 +91,10 @@ class InputError(DiagnosisError):
     """The input of a run holds a key or a value that the graph does not take."""
 
 
+class StopRunError(DiagnosisError):
+    """Raised by an action, it stops the whole run: no fork that waits for ``any_of`` goes on without the branch."""
+
+
 class RunError(DiagnosisError):
     """A run stopped with an error.
 
