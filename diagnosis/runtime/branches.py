@@ -406,8 +406,7 @@ class Branches:
         self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
             self._tracks[*path, number] = Track(track.tips)
-        # Where a branch leads straight to the join, there is nothing to be won.
-        winner = None if closable(fork) else self._record.winner_of(fork)
+        winner = self._record.winner_of(fork)
         return place if winner is None else self._step.branching.choose(place, fork.name, winner)
 
     def _close(self, fork: Forked, last: int) -> None:
