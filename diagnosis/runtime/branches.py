@@ -388,7 +388,7 @@ class Branches:
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 if at and fork_at(place, at[:-1]) is None:
-                    error.branch = old.branch
+                    error.branch, error.branch_path = old.branch, at
                     raise error  # the fork around it has closed as well
                 settled = self._step.branching.failed(place, state, at, error)
                 place, state = _owned(settled.place), settled.state
@@ -444,14 +444,19 @@ class Branches:
     def _up_to(self, place: Place, error: RunError) -> list[Logged]:
         """Give what was executed before an error, in order of declaration, and nothing that depends on timing."""
         found: list[Logged] = []
+        failed = error.branch_path
 
         def add(path: Path, inner: Place) -> bool:
             if path not in self._tracks:
                 return False
             found.extend(self._tracks[path].log)
             if type(inner) is Forked:
+                # What lost a race before an error stopped the run in another branch of it is told nowhere.
+                raced = inner.wait == "any_of" and len(failed) > len(path) and failed[: len(path)] == path
                 for number, child in enumerate(inner.children):
-                    if add((*path, number), child.place) or child.branch == error.branch:
+                    if raced and number != failed[len(path)]:
+                        continue
+                    if add((*path, number), child.place) or (*path, number) == failed:
                         return True
             return False
 

@@ -211,7 +211,7 @@ class Branching:
             raise error
         child = child_at(place, path)
         if not error.branch:
-            error.branch = child.branch
+            error.branch, error.branch_path = child.branch, path
         if isinstance(error.__cause__, StopRunError):
             raise error
         lost = Child(child.branch, child.place, child.state, child.writes, error)

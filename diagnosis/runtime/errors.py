@@ -102,6 +102,7 @@ class RunError(DiagnosisError):
         node: the node concerned, or ``None`` before the first.
         attempt: which attempt of the node it was, from 1.
         branch: the branch it came in, such as ``worker[1]``; empty outside branches.
+        branch_path: the same as numbers: the branch's place in each fork around it.
         run: the run so far, with its path, events and state; set by the runtime.
     """
 
@@ -110,6 +111,7 @@ class RunError(DiagnosisError):
         self.node = node
         self.attempt = attempt
         self.branch = ""
+        self.branch_path: tuple[int, ...] = ()
         self.run: Run | None = None
 
     @property

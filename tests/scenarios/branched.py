@@ -61,12 +61,13 @@ def nested() -> Model:
     return _model(graph, meet={"met": {}})
 
 
-def race() -> Model:
+def race(first: str = "fast") -> Model:
     """fast and slow race each other; slow is looked through by a second node."""
     graph = StateGraph({"log": Append(), "answer": Replace()}, name="race")
     for node in ("ask", "fast", "slow", "review", "tell"):
         graph.add_node(node, nothing)
-    graph.add_edge(START, "ask").add_edge("ask", ["fast", "slow"], fork=Fork(wait="any_of"))
+    order = sorted(["fast", "slow"], key=lambda node: node != first)
+    graph.add_edge(START, "ask").add_edge("ask", order, fork=Fork(wait="any_of"))
     graph.add_edge("fast", "tell").add_edge("slow", "review").add_edge("review", "tell").add_edge("tell", END)
     return _model(graph, ask={"asked": {}}, tell={"told": {}})
 

@@ -9,7 +9,7 @@ from branched import boxed, crowd, race, races
 
 from diagnosis.runtime import ActionError, JoinError, Model, StopRunError
 from diagnosis.scenarios import OutOfOutcomesError, Scenario, ScenarioResult, StrayKeyError, run_scenario
-from diagnosis.verify import explore
+from diagnosis.verify import explore, measure
 
 FAILS = {"raises": "no network"}
 
@@ -53,6 +53,16 @@ def test_being_out_of_outcomes_goes_through_every_fork_around_it() -> None:
     assert "node 'left' in branch 'left[1][0]' is out of outcomes" in str(inner.error)
     outer = {"fast": ["done"], "left": [], "right": []}
     assert run(races(), outer, winners={"ask": ["fast[0]"]}).passed
+
+
+def test_what_lost_before_the_mistake_is_told_nowhere_and_nobody_has_won() -> None:
+    model = race(first="slow")
+    late = run(model, {"slow": ["done"], "review": [FAILS], "fast": []})
+    assert isinstance(late.run.error.__cause__ if late.run.error else None, OutOfOutcomesError)
+    assert late.path == ("ask",)
+    assert measure(model, [late.run]).counts("winner")[0] == 0
+    reviewed = run(race(), {"fast": [FAILS], "slow": ["done"], "review": []})
+    assert (reviewed.path, reviewed.run.failed_at) == (("ask", "slow"), "review")
 
 
 def test_it_may_be_expected() -> None:

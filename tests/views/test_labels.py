@@ -26,8 +26,8 @@ from diagnosis.views.labels import columns, escaped, identifiers, visible, wrapp
         ("a\u200db", "a\\u200db"),
         ("a\ufe0fb", "a\\ufe0fb"),
         ("\u200ca", "\\u200ca"),
-        ("می\u200cخواهم", "می\u200cخواهم"),
-        ("می\u200c\u200cخواهم", "می\u200c\\u200cخواهم"),
+        ("نمی\u200cشود", "نمی\u200cشود"),
+        ("نمی\u200c\u200cشود", "نمی\u200c\\u200cشود"),
         ("❤\ufe0f\u200d🔥", "❤\ufe0f\u200d🔥"),
     ],
 )
