@@ -26,8 +26,11 @@ from diagnosis.runtime import (
     Rule,
     Run,
     StateGraph,
+    always,
+    sometimes,
 )
-from diagnosis.verify import explore
+from diagnosis.scenarios import Scenario, run_scenario
+from diagnosis.verify import explore, prove
 
 Action = Callable[[Any], Any]
 
@@ -186,18 +189,29 @@ def test_branches_conflict_only_where_both_wrote() -> None:
         side_by_side({"a": {"res": 1}, "b": {"res": 1, "note": 2}}).run()
 
 
-def test_exploration_sees_the_same_and_tells_what_was_written_from_what_was_not() -> None:
-    child = one(nothing, {"res": Replace(initial=0)}).compile()
+def test_exploration_sees_the_same() -> None:
+    child = one(nothing).compile()
     graph = twice(child, {"out": Replace(initial="old")}, inputs=(), outputs={"out": "res"})
-    alphabet = {"child-x": {"none": {}, "zero": {"child.res": 0}}, "count": {"one": lambda s: {"lap": s["lap"] + 1}}}
-    space = explore(Model("laps", graph, alphabet))
-    assert space.complete
+    alphabet = {
+        "child-x": {"none": {}, "zero": {"child.res": 0}},
+        "count": {"one": lambda state: {"lap": state["lap"] + 1}},
+    }
+    never = always("no_null", "It is written or kept.", lambda move: move.after["out"] in ("old", 0), reads="out")
+    kept = sometimes(
+        "kept",
+        "A lap that writes nothing keeps it.",
+        lambda move: move.node == "count" and move.before["out"] == 0 and not move.before["child.(written)"],
+        reads=("out", "child.(written)"),
+    )
+    model = Model("laps", graph, alphabet, (never, kept))
+    proof = prove(model)
+    assert [verdict.claim.name for verdict in proof.verdicts if not verdict.holds] == []
+    space = explore(model)
     assert [edge.error for edge in space.transitions if edge.error] == []
-    graph = twice(child, {"out": Replace(initial="old")}, inputs=(), outputs={"out": "res"})
-    for first, second in (("none", "none"), ("none", "zero"), ("zero", "none")):
-        actions = iter([alphabet["child-x"][first], alphabet["child-x"][second]])  # type: ignore[index]
-        run = graph.with_actions({"child-x": lambda state, actions=actions: next(actions)}).run()
-        assert run.state["out"] == ("old" if (first, second) == ("none", "none") else 0)
+    for first, second, out in (("none", "none", "old"), ("none", "zero", 0), ("zero", "none", 0)):
+        script = {"name": "s", "graph": "laps", "script": {"child-x": [first, second]}}
+        result = run_scenario(Scenario.parse(script), model)
+        assert (result.passed, result.run.state["out"]) == (True, out)
 
 
 def test_the_final_state_holds_the_keys_of_the_graph_and_the_full_one_those_of_its_parts_as_well() -> None:
