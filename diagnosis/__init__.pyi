@@ -154,6 +154,9 @@ from .runtime import (
     StateGraph as StateGraph,
 )
 from .runtime import (
+    StopRunError as StopRunError,
+)
+from .runtime import (
     Topology as Topology,
 )
 from .runtime import (
@@ -376,6 +379,7 @@ __all__ = [
     "ShortFormError",
     "StateGraph",
     "StateSpace",
+    "StopRunError",
     "Suite",
     "SuiteResult",
     "Topology",

@@ -96,3 +96,19 @@ def test_the_scenario_with_branches_that_is_shown_passes(branched):
 def test_the_graph_with_branches_that_is_shown_can_be_drawn(branched):
     assert call("draw", "my_branches:model", "-o", "research.svg").exit_code == 0
     assert "joins draft: any_of" in Path("research.svg").read_text()
+
+
+def test_the_subgraph_that_is_shown_is_scripted_by_its_outer_names(branched):
+    Path("my_subgraph.py").write_text(block("branches.md", "python", 1))
+    shown = block("branches.md", "yaml", 1)
+    Path("found.yaml").write_text(shown)
+    try:
+        result = call("run", "found.yaml", "--graph", "outer=my_subgraph:model")
+        assert result.exit_code == 0, result.output
+        Path("found.yaml").write_text(shown.replace("child.res", "res"))
+        result = call("run", "found.yaml", "--graph", "outer=my_subgraph:model")
+        assert result.exit_code == 1
+        assert "write 'child.res'" in result.stdout
+        assert call("verify", "my_subgraph:model").exit_code == 0
+    finally:
+        sys.modules.pop("my_subgraph", None)

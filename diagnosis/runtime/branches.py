@@ -308,7 +308,7 @@ class Branches:
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 if at and fork_at(place, at[:-1]) is None:
-                    error.branch = old.branch
+                    error.branch, error.branch_path = old.branch, at
                     raise error  # the fork around it has closed as well
                 settled = self._step.branching.failed(place, state, at, error)
                 place, state = _owned(settled.place), settled.state
@@ -326,8 +326,7 @@ class Branches:
         self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
             self._tracks[*path, number] = Track(track.tips)
-        # Where a branch leads straight to the join, there is nothing to be won.
-        winner = None if closable(fork) else self._record.winner_of(fork)
+        winner = self._record.winner_of(fork)
         return place if winner is None else self._step.branching.choose(place, fork.name, winner)
 
     def _close(self, fork: Forked, last: int) -> None:
@@ -365,14 +364,19 @@ class Branches:
     def _up_to(self, place: Place, error: RunError) -> list[Logged]:
         """Give what was executed before an error, in order of declaration, and nothing that depends on timing."""
         found: list[Logged] = []
+        failed = error.branch_path
 
         def add(path: Path, inner: Place) -> bool:
             if path not in self._tracks:
                 return False
             found.extend(self._tracks[path].log)
             if type(inner) is Forked:
+                # What lost a race before an error stopped the run in another branch of it is told nowhere.
+                raced = inner.wait == "any_of" and len(failed) > len(path) and failed[: len(path)] == path
                 for number, child in enumerate(inner.children):
-                    if add((*path, number), child.place) or child.branch == error.branch:
+                    if raced and number != failed[len(path)]:
+                        continue
+                    if add((*path, number), child.place) or (*path, number) == failed:
                         return True
             return False
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, told
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, StopRunError, told
 from diagnosis.runtime.markers import ReplaceAll
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
@@ -216,13 +216,16 @@ class Branching:
             error: why it failed.
 
         Raises:
-            RunError: the error itself, or that of a branch declared before; nothing is left to go on with.
+            RunError: the error itself, or that of a branch declared before; nothing is left to go on with, or an action
+                raised a :class:`StopRunError`.
         """
         if not path:
             raise error
         child = child_at(place, path)
         if not error.branch:
-            error.branch = child.branch
+            error.branch, error.branch_path = child.branch, path
+        if isinstance(error.__cause__, StopRunError):
+            raise error
         lost = Child(child.branch, child.place, child.state, child.writes, error)
         place = with_child(place, path, lost)
         return self.settled(place, state, path)
@@ -251,8 +254,8 @@ class Branching:
         state = {**base}
         writes: list[Wrote] = []
         merges, replacing, private = self._merges, self._replacing, self._private
-        first: dict[str, tuple[int, str, str]] = {}
-        replaced: set[str] = set()
+        first: dict[str, Writer] = {}
+        replaced: dict[str, Writer] = {}
         for number, branch, wrote in parts:
             for write in wrote:
                 key, value, node = write
@@ -263,9 +266,15 @@ class Branching:
                 if key not in first:
                     first[key] = (number, node, branch)
                 elif first[key][0] != number and (alone or key in replaced):
-                    raise _conflict(source, path, key, first[key], (number, node, branch))
+                    if key in replacing:
+                        raise _conflict(source, path, key, first[key], (number, node, branch))
+                    cleared = replaced.get(key)
+                    ways = (
+                        (first[key], (number, node, branch)) if cleared is None else ((number, node, branch), cleared)
+                    )
+                    raise _cleared(source, path, key, *ways)
                 if alone:
-                    replaced.add(key)
+                    replaced[key] = (number, node, branch)
                 try:
                     # A value that takes the old one's place was checked when it was written.
                     merge = None if key in replacing else merges[key]
@@ -296,16 +305,33 @@ class Branching:
         raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
 
 
-def _conflict(source: str, path: Path, key: str, one: tuple[int, str, str], other: tuple[int, str, str]) -> JoinError:
-    def told_of(number: int, node: str, branch: str) -> str:
-        own = f"{node}{bracketed((*path, number))}"
-        return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
+Writer = tuple[int, str, str]
+"""The place of a branch in its fork, its node that wrote, and the branch's name."""
 
+
+def _conflict(source: str, path: Path, key: str, one: Writer, other: Writer) -> JoinError:
     return JoinError(
-        f"the fork at {source + bracketed(path)!r}: {told_of(*one)} and {told_of(*other)} both wrote {key!r}, and only "
-        "one value can stay; give the key a strategy that merges (Append, Merge or Custom), or let one branch write it",
+        f"the fork at {source + bracketed(path)!r}: {_told(path, one)} and {_told(path, other)} both wrote {key!r}, "
+        "and only one value can stay; give the key a strategy that merges (Append, Merge or Custom), or let one "
+        "branch write it",
         node=source,
     )
+
+
+def _cleared(source: str, path: Path, key: str, one: Writer, clearing: Writer) -> JoinError:
+    return JoinError(
+        f"the fork at {source + bracketed(path)!r}: {_told(path, clearing)} wrote ReplaceAll to {key!r}, and "
+        f"{_told(path, one)} wrote to it as well, so that nothing says which elements stay; let branches append, and "
+        "write ReplaceAll before the fork or at its join",
+        node=source,
+    )
+
+
+def _told(path: Path, writer: Writer) -> str:
+    """Name a node in a branch of a fork."""
+    number, node, branch = writer
+    own = f"{node}{bracketed((*path, number))}"
+    return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
 
 
 def _more(child: Child, reported: Reported) -> Written:

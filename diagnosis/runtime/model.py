@@ -11,7 +11,7 @@ from diagnosis.runtime.compiled import CompiledGraph
 from diagnosis.runtime.decisions import Event, State, is_text
 from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, StopRunError, one_of
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
 from diagnosis.runtime.run import Run
@@ -38,6 +38,10 @@ class ShortFormError(DiagnosisError):
         self.found = found
         self.allowed = allowed
         super().__init__(f"found {found}; allowed: {allowed}")
+
+
+class OutcomeError(StopRunError):
+    """A function of a model's alphabet raised, which is a mistake in the model and no failure of its node."""
 
 
 class ShortForms(Protocol):

@@ -110,6 +110,7 @@ class NodeStep:
 
     __slots__ = (
         "_attempt",
+        "_definition",
         "_entry",
         "_exit",
         "_fan_out",
@@ -136,6 +137,7 @@ class NodeStep:
 
     def __init__(self, definition: Definition, node: Node, merges: Merges, fan_outs: FanOuts) -> None:
         self._name = node.name
+        self._definition = definition
         self._keys = tuple(definition.keys)
         self._merges = merges
         self._writes = {key: merges[key] for key in definition.writable(node)}
@@ -327,14 +329,12 @@ class NodeStep:
         for key in wrong:
             if key not in self._keys:
                 raise UndeclaredKeyError(
-                    f"node {self._name!r} wrote {key!r}, which the graph does not declare; "
-                    f"its keys are {one_of(self._keys)}",
+                    f"node {self._name!r} wrote {key!r}, {self._definition.undeclared(self._name, key)}",
                     node=self._name,
                 )
         if wrong:
-            allowed = [key for key in self._keys if key in self._writes]
             raise OwnershipError(
-                f"node {self._name!r} wrote {wrong[0]!r}, which it does not own; it may write {one_of(allowed)}",
+                f"node {self._name!r} wrote {wrong[0]!r}, {self._definition.disowned(self._name, wrong[0])}",
                 node=self._name,
             )
 
@@ -482,8 +482,7 @@ class NodeStep:
                 continue
             if key not in self._keys:
                 raise UndeclaredKeyError(
-                    f"{who} sent {key!r} to {send.goto!r}, which the graph does not declare; its keys are "
-                    f"{one_of(self._keys)}",
+                    f"{who} sent {key!r} to {send.goto!r}, {self._definition.undeclared(self._name, key)}",
                     node=self._name,
                 )
             if self._merges[key] is aside:

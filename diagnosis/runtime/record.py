@@ -231,7 +231,7 @@ class Record:
             fork: a fork that has just opened.
 
         Raises:
-            JoinError: the branch is none of the fork.
+            JoinError: the branch is none of the fork, or another one leads straight to the join.
         """
         left = self.winners.get(fork.name)
         if fork.wait != "any_of" or not left:
@@ -241,6 +241,13 @@ class Record:
         if winner not in branches:
             raise JoinError(
                 f"the fork at {fork.name!r} is to be won by {winner!r}; its branches are {one_of(branches)}",
+                node=fork.source,
+            )
+        straight = [child.branch for child in fork.children if child.ended]
+        if straight and winner not in straight:
+            raise JoinError(
+                f"the fork at {fork.name!r} is to be won by {winner!r}, but {straight[0]!r} leads straight to the "
+                "join, and wins; name that one, or none",
                 node=fork.source,
             )
         return branches.index(winner)

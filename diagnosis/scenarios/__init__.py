@@ -1,7 +1,7 @@
 """Scenarios: files that script what each node reports, the fakes that play them, and the runner that compares."""
 
 from diagnosis.scenarios.document import ENDINGS, Document, load_document
-from diagnosis.scenarios.fakes import Fakes, OutOfOutcomesError, ScriptedError
+from diagnosis.scenarios.fakes import Fakes, OutOfOutcomesError, ScriptedError, StrayKeyError
 from diagnosis.scenarios.limits import MAX_ALIASES, MAX_BYTES, MAX_DEPTH, MAX_NODES
 from diagnosis.scenarios.places import DocumentError, place_text
 from diagnosis.scenarios.result import NoSuchScenarioError, ScenarioResult, SuiteResult
@@ -34,6 +34,7 @@ __all__ = [
     "ScenarioResult",
     "Script",
     "ScriptedError",
+    "StrayKeyError",
     "Suite",
     "SuiteResult",
     "WriteError",

@@ -41,7 +41,7 @@ def run_case(case: Case) -> ScenarioResult:
     run = _run(graph, _input(scenario, model.graph), scenario.winners)
     left = tuple(f"{branch} of {fork}" for fork, branches in run.unused_winners.items() for branch in branches)
     trace = model.trace_of(run)
-    counters = MappingProxyType({key: run.state[key] for key in model.counters})
+    counters = MappingProxyType({key: run.full_state[key] for key in model.counters})
     mismatches = tuple(differences(scenario.expect, run, trace, counters, fakes.unused, left))
     return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, fakes.unused, left)
 
@@ -86,7 +86,7 @@ def observed(run: Run, model: Model) -> Expect:
         "final_node": run.final_node,
         "termination_reason": run.reason,
         "outcomes": tuple(event.outcome for event in run.events),
-        "counters": {key: run.state[key] for key in model.counters if type(run.state[key]) is int},
+        "counters": {key: run.full_state[key] for key in model.counters if type(run.full_state[key]) is int},
         "transitions": transitions_of(run),
     }
     if model.graph.step.fan_outs.all:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
 from diagnosis.runtime.branching import Reported
+from diagnosis.runtime.model import OutcomeError
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
@@ -125,7 +126,8 @@ class Moves:
         try:
             found: Mapping[str, Any] | Command = update(recorder)
         except Exception as error:
-            raise RunError(f"outcome {outcome!r} of node {node!r} raised {told(error)}") from error
+            text = f"outcome {outcome!r} of node {node!r} raised {told(error)}"
+            raise RunError(text) from OutcomeError(text)
         return found
 
     def onward(self, here: Position, done: Execution) -> list[Left]:

@@ -38,6 +38,15 @@ def safe(text: object) -> str:
     return visible_lines(str(text).replace("\t", "    "))
 
 
+def one_line(text: object) -> str:
+    """Give the same with line breaks visible too: names and reasons may hold some, and must not look like more lines.
+
+    Args:
+        text: anything; its ``str`` is taken.
+    """
+    return safe(text).replace("\n", "\\n")
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Hand on that the reader went away; the process decides what that means."""
@@ -58,13 +67,13 @@ class Terminal:
             self._console.width = FILE_WIDTH
 
     def line(self, text: object = "", style: str = "") -> None:
-        """Write a line; in a terminal it wraps at its width, in a file or pipe it stays whole.
+        """Write one line; in a terminal it wraps at its width, in a file or pipe it stays whole.
 
         Args:
             text: what to write.
             style: such as ``bold`` or ``red``.
         """
-        self._console.print(Text(safe(text), style=style), soft_wrap=not self._console.is_terminal)
+        self._console.print(Text(one_line(text), style=style), soft_wrap=not self._console.is_terminal)
 
     def raw(self, text: str) -> None:
         """Write a text as it is but for control characters: nothing is wrapped.
@@ -95,7 +104,7 @@ class Terminal:
         for column in columns:
             table.add_column(column, justify="right" if column in numbers else "left", overflow="fold")
         for row in rows:
-            table.add_row(*(Text(safe("" if cell is None else cell)) for cell in row))
+            table.add_row(*(Text(one_line("" if cell is None else cell)) for cell in row))
         self._console.print(table)
 
     def suite(self, result: SuiteResult) -> None:

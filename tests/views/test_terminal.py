@@ -43,6 +43,27 @@ def test_control_characters_are_shown_and_not_obeyed():
     assert safe("中文 é <b>") == "中文 é <b>"
 
 
+def test_a_name_with_line_breaks_stays_in_its_line():
+    name = "b\nFAIL  b\r\u2028c"
+    graph = StateGraph(["x"], name="small").add_node(name, lambda state: {}).add_edge(START, name)
+    own = Model("small", graph.add_edge(name, END, reason="R\nS").compile(), {name: {"x": {}, "y\nz": {"x": 1}}})
+    result = run_scenario(Scenario.parse({"name": "s", "graph": "small", "script": {name: ["x"]}}), own)
+    text = written(lambda out: out.suite(SuiteResult((result,))))
+    shown = "b\\nFAIL  b\\r\\u2028c"
+    assert text.splitlines() == [
+        "pass  s",
+        f"      {shown}",
+        f"      ended after 1 node execution at {shown} (R\\nS)",
+        "1 passed, 0 failed, 0 refused",
+    ]
+    rows = written(lambda out: out.terminations(SuiteResult((result,)))).splitlines()
+    assert len(rows) == 2
+    assert rows[1].startswith("R\\nS")
+    assert shown in rows[1]
+    missing = written(lambda out: out.coverage(measure(own, [result.run]))).splitlines()
+    assert f"missing outcome: {shown}.y\\nz" in missing
+
+
 def test_lines_stay_whole_in_a_file_and_wrap_in_a_terminal(monkeypatch):
     long = "word " * 60
     assert len(written(lambda out: out.line(long)).splitlines()) == 1
