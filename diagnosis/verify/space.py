@@ -26,6 +26,7 @@ from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
 from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.pruning import confirmed
+from diagnosis.verify.races import Races
 from diagnosis.verify.reads import declared_reads
 
 MAX_STATES = 100_000
@@ -68,6 +69,7 @@ class StateSpace(Paths):
     Attributes:
         projection: the keys that control states are told apart by.
         moves: the node executions, on the strict step.
+        races: what was seen of ``any_of`` forks.
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class StateSpace(Paths):
         self._index: dict[Any, int] = {}
         self._entered: dict[int, Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
+        self.races = Races()
         self._keys = StateKeys(self._definition, self.projection)
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
@@ -159,10 +162,10 @@ class StateSpace(Paths):
         others: tuple[Choice, ...] = ()
         truths: tuple[RuleTruth, ...] = ()
         after: Mapping[str, Any] | None = None
-        hidden = self._contested and any(
-            mover.path[len(fork.path)] for fork in contests(place, mover.path) if fork.winner is None
-        )
+        around = contests(place, mover.path) if self._contested else []
+        hidden = any(mover.path[len(fork.path)] for fork in around if fork.winner is None)
         if reported is not None:
+            self.races.opened(reported.following, mover.path)
             attempt = reported.event.attempt
             try:
                 truths = self._judge.truths(mover.node, done, self.moves.notes.looks)
@@ -175,7 +178,11 @@ class StateSpace(Paths):
                 choice, others = reported.event.choice, reported.event.others
                 after = reported.after
         for left in self.moves.onward(mover, done):
-            if left.lost is not None or not self._may_win(left):
+            self.races.won(left)
+            if left.lost is not None:
+                self.races.lost(left, around, lambda: (*self.script_to(here), (mover.node, outcome)))
+                continue
+            if not self._may_win(left):
                 continue
             target = None
             winner = left.winning
@@ -274,7 +281,7 @@ class StateSpace(Paths):
 
     def _prune(self, explored: int) -> None:
         """Forget what only leads to a branch that was to win and fails, or was to fail and ends well."""
-        around = [contests(place, here.path) for place, here in zip(self.positions, self._movers, strict=True)]
+        around = [self.contests(index) for index in range(len(self.states))]
         kept = confirmed(self.outgoing, around, explored)
         if all(kept):
             return
@@ -294,6 +301,14 @@ class StateSpace(Paths):
         self.states = [self.states[old] for old in number]
         self.depths = [self.depths[old] for old in number]
         self._movers = [self._movers[old] for old in number]
+
+    def contests(self, index: int) -> list[Forked]:
+        """Give the ``any_of`` forks around the branch that moves in a control state, outermost first.
+
+        Args:
+            index: the control state.
+        """
+        return contests(self.positions[index], self._movers[index].path)
 
     def entered(self, index: int) -> Mapping[str, Any]:
         """Give the state that an action sees in a control state: after the entry updates.
