@@ -189,9 +189,10 @@ class Moves:
                 place, state, _ = branching.settled(place, state, (*fork.path, number))
         except RunError as error:
             return [Left(None, state, str(error), won=tuple(won))]
+        ways = [Left(place, state)]
         if reported is not None and type(reported.following) is Opening:
-            return self._opened(place, state, here.path)
-        return [Left(place, state, won=tuple(won))]
+            ways = self._opened(place, state, here.path)
+        return [left._replace(won=tuple(won)) for left in ways] if won else ways
 
     def _opened(self, place: Place, state: Mapping[str, Any], path: Path) -> list[Left]:
         """Give a way on for each branch that may win the fork that opened at a path."""

@@ -32,12 +32,14 @@ class Verdict:
         holds: true, false, or ``None`` where the exploration met its budget first: not proven.
         detail: one line that says why.
         script: the shortest script that breaks it, or, for a sometimes that holds, that shows it.
+        shortest: false where the exploration met its budget before, so that there may be a shorter one.
     """
 
     claim: Property
     holds: bool | None
     detail: str
     script: Script | None = None
+    shortest: bool = True
 
     @property
     def word(self) -> str:
@@ -115,7 +117,7 @@ class Proof(Shown):
         return "rules never taken" if self.space.complete else "rules never taken in what was explored"
 
     def counterexample(self, verdict: Verdict) -> Scenario | None:
-        """Give the shortest script that breaks a property as a scenario.
+        """Give the script that breaks a property as a scenario: the shortest, unless its verdict says otherwise.
 
         Args:
             verdict: one of the verdicts.

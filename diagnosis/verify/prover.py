@@ -29,6 +29,9 @@ MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
 
 
+NOT_PROMISED = "seen on one of the walks after the budget was met, and not promised to be the shortest"
+
+
 class PropertyError(DiagnosisError):
     """A property could not be evaluated: its predicate raised or read an undeclared key."""
 
@@ -132,6 +135,13 @@ class _Prover:
             self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
         return self._spaces[reads]
 
+    def _seen(
+        self, claim: Property, holds: bool, detail: str, script: Script, *, stem: Script = (), sure: float | None = None
+    ) -> Verdict:
+        """Give the verdict that a script shows, be it by its first part; say where there may be a shorter one."""
+        shortest = len(stem or script) <= (self.space.sure if sure is None else sure)
+        return Verdict(claim, holds, detail if shortest else f"{detail}; {NOT_PROMISED}", script, shortest)
+
     def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
         why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
         return Verdict(claim, None, f"bound hit, not proven: {why}")
@@ -142,9 +152,9 @@ class _Prover:
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
         if self._failed is not None:
             detail = f"a run stops with an error: {self._failed.error}"
-            return Verdict(claim, False, detail, self.space.script_through(self._failed))
+            return self._seen(claim, False, detail, self.space.script_through(self._failed))
         if self._too_long is not None:
-            return Verdict(claim, False, self._limit_met, self._too_long)
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, "no cycle among the control states")
@@ -158,7 +168,7 @@ class _Prover:
         if counts is None:
             if over is None:
                 return self._unproven(claim, self.space)
-            return Verdict(claim, False, f"a run executes more than {limit}", over)
+            return self._seen(claim, False, f"a run executes more than {limit}", over)
         longest = counts[1][0]
         if over is not None:
             return Verdict(claim, False, f"the longest run executes {longest}", over)
@@ -206,22 +216,23 @@ class _Prover:
         return stem + self.space.finish(index, self._limit + 1 - len(stem))
 
     def _no_error(self, claim: Property) -> Verdict:
-        stops = None if self._failed is None else self.space.script_through(self._failed)
+        stops = () if self._failed is None else self.space.script_through(self._failed)
         absorbed = self.space.races.absorbed
-        if absorbed is not None and (stops is None or len(absorbed.script) < len(stops)):
+        if absorbed is not None and (self._failed is None or len(absorbed.script) < len(stops)):
             fork, branch = absorbed.by
             detail = f"{absorbed.error}; the race at {fork!r} hides it, for {branch!r} merely loses by it"
-            return Verdict(claim, False, detail, absorbed.script)
+            return self._seen(claim, False, detail, absorbed.script)
         if self._failed is not None:
-            return Verdict(claim, False, str(self._failed.error), stops)
+            return self._seen(claim, False, str(self._failed.error), stops)
         for edge in self.space.transitions:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)
                     detail = f"rule {row.rule.name!r}, condition {row.rule.when[place].name!r}: {row.errors[place]}"
-                    return Verdict(claim, False, detail, self._through(self.space, edge))
+                    stem = self.space.script_through(edge)
+                    return self._seen(claim, False, detail, self._through(self.space, edge), stem=stem)
         if self._too_long is not None:
-            return Verdict(claim, False, self._limit_met, self._too_long)
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, f"none of {self.space.size} transitions fails")
@@ -238,12 +249,14 @@ class _Prover:
         found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
         if claim.kind == "always":
             if found is not None:
-                return Verdict(claim, False, f"broken after {_executions(len(found[0]))}", found[1])
+                detail = f"broken after {_executions(len(found[0]))}"
+                return self._seen(claim, False, detail, found[1], stem=found[0], sure=space.sure)
             if self._cut:
                 return self._unproven(claim, space)
             return Verdict(claim, True, f"true of all {space.size} transitions")
         if found is not None:
-            return Verdict(claim, True, f"first shown after {_executions(len(found[0]))}", found[1])
+            detail = f"first shown after {_executions(len(found[0]))}"
+            return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
         if self._cut:
             return self._unproven(claim, space)
         return Verdict(claim, False, "no script shows it")

@@ -450,7 +450,7 @@ def growing(fork: bool, claims_end: bool = False) -> Model:
     else:
         graph.add_conditional_edges("work", rules, {"again": "work", "on": "join"}).add_edge("join", END)
     outcomes = {name: {"ok": {}} for name in ("plan", "note", "join")} | {"work": {"one": {"steps": 1}}}
-    return Model("growing", graph.compile(recursion_limit=500 if claims_end else 30), outcomes)
+    return Model("growing", graph.compile(recursion_limit=6_000 if claims_end else 30), outcomes)
 
 
 @pytest.mark.parametrize("fork", [True, False])

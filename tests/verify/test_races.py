@@ -154,6 +154,12 @@ def test_beside_a_branch_that_leads_straight_to_the_join_no_other_can_win():
     assert [tuple(contender) for contender in proof.never_won] == [("plan", "a[0]"), ("plan", "join[2]")]
 
 
+def test_a_branch_that_wins_by_a_fork_that_closes_at_once_has_won():
+    targets, options = {"on": "join", "b": "c"}, {"reads": [], "fork": Fork("join")}
+    model = raced(lines=["c -> join"], routers=[("a", lambda s: ["on"], targets, options)])
+    assert prove(model).warnings == ()
+
+
 def test_a_search_that_stops_names_nobody_who_can_never_win():
     assert prove(racing("slow", max_concurrency=1), max_states=2).never_won == ()
 
