@@ -53,7 +53,8 @@ def verify(
     saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]
     out.proof(proof)
     if shown:
-        out.heading("The shortest counterexample, as a scenario")
+        sure = all(verdict.shortest for verdict in proof.verdicts if not verdict.holds)
+        out.heading(f"The shortest counterexample{'' if sure else ' that was found'}, as a scenario")
         out.raw(scenario_text(min(shown, key=lambda scenario: len(scenario.expect.path or ()))))
     for file in saved:
         out.raw(f"saved {file}")

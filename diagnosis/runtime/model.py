@@ -11,7 +11,7 @@ from diagnosis.runtime.compiled import CompiledGraph
 from diagnosis.runtime.decisions import Event, State, is_text
 from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError, StopRunError, one_of
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
 from diagnosis.runtime.run import Run
@@ -38,10 +38,6 @@ class ShortFormError(DiagnosisError):
         self.found = found
         self.allowed = allowed
         super().__init__(f"found {found}; allowed: {allowed}")
-
-
-class OutcomeError(StopRunError):
-    """A function of a model's alphabet raised, which is a mistake in the model and no failure of its node."""
 
 
 class ShortForms(Protocol):
@@ -101,7 +97,8 @@ class Model(Shown):
     Attributes:
         name: how files and commands name it.
         graph: the compiled graph.
-        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A node with one outcome
+        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A function that raises says
+            that the node may fail. A node with one outcome
             need not be scripted. One that may write nothing and has no goto, such as the one that is put behind START,
             may be left out: its one outcome is an empty update.
         properties: what should hold, beside what is claimed of every graph.

@@ -13,10 +13,9 @@ from diagnosis.runtime import (
     RunConfig,
     State,
     StopRunError,
-    told,
     ways_of,
 )
-from diagnosis.runtime.model import OutcomeError, Returned
+from diagnosis.runtime.model import Returned
 from diagnosis.scenarios.branch_names import BranchNames
 from diagnosis.scenarios.script import Call, Raise, Script, read_item
 
@@ -108,10 +107,7 @@ class Fakes:
             if isinstance(call, Raise):
                 raise ScriptedError(call.message)
             if callable(call):
-                try:
-                    return call(state)
-                except Exception as error:
-                    raise OutcomeError(f"a function of the model for {node!r} raised {told(error)}") from error
+                return call(state)
             for what, key in _written(call) if config.branch else ():
                 # The runtime would say so too, but a fork that waits for any_of would go on without the branch.
                 if key not in definition.keys:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
+from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable
 from diagnosis.runtime.branching import Reported
-from diagnosis.runtime.model import OutcomeError
+from diagnosis.runtime.errors import action_failed
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
@@ -50,6 +50,8 @@ class Left(NamedTuple):
         fork: the ``any_of`` fork that was opened, if one was.
         winner: the place of the branch that is to win it; ``None`` where all are to fail.
         lost: the path of the fork whose winner failed: there is no such run.
+        failure: why that winner failed.
+        won: the forks that closed because their winner ended well: the fork's name and the branch's.
     """
 
     place: Place | None
@@ -58,6 +60,8 @@ class Left(NamedTuple):
     fork: Forked | None = None
     winner: int | None = None
     lost: Path | None = None
+    failure: RunError | None = None
+    won: tuple[tuple[str, str], ...] = ()
 
     @property
     def winning(self) -> str | None:
@@ -109,7 +113,7 @@ class Moves:
             report = self._fixed.get((node, outcome))
             if report is None:
                 recorder = Recorder(before)
-                report = self._called(node, outcome, recorder)
+                report = self._called(node, outcome, attempt, recorder)
                 reads = recorder.reads
             self.notes.wrote(report.update if isinstance(report, Command) else report)
             if type(place) is Position:
@@ -121,13 +125,12 @@ class Moves:
             return Execution(place, state, before, attempt, report, reads, None, error)
         return Execution(place, state, before, attempt, report, reads, reported, None)
 
-    def _called(self, node: str, outcome: str, recorder: Recorder) -> Mapping[str, Any] | Command:
+    def _called(self, node: str, outcome: str, attempt: int, recorder: Recorder) -> Mapping[str, Any] | Command:
         update: Any = self.model.alphabet[node][outcome]
         try:
             found: Mapping[str, Any] | Command = update(recorder)
         except Exception as error:
-            text = f"outcome {outcome!r} of node {node!r} raised {told(error)}"
-            raise RunError(text) from OutcomeError(text)
+            raise action_failed(node, attempt, error) from error
         return found
 
     def onward(self, here: Position, done: Execution) -> list[Left]:
@@ -157,6 +160,7 @@ class Moves:
 
     def _branch_onward(self, place: Place, state: Mapping[str, Any], here: Position, done: Execution) -> list[Left]:
         branching, reported = self.step.branching, done.reported
+        won: list[tuple[str, str]] = []
         # Contests stay open whatever becomes of their branches, so that what follows is seen level by level.
         around = contests(place, here.path)
         for fork in around:
@@ -177,15 +181,18 @@ class Moves:
                 if not child.ended:
                     continue
                 if fork.winner is not None and child.failure is not None:
-                    return [Left(None, state, lost=fork.path)]
+                    return [Left(None, state, lost=fork.path, failure=child.failure, won=tuple(won))]
                 if fork.winner is None and child.failure is None:
                     return []
+                if fork.winner is not None:
+                    won.append((fork.name, child.branch))
                 place, state, _ = branching.settled(place, state, (*fork.path, number))
         except RunError as error:
-            return [Left(None, state, str(error))]
+            return [Left(None, state, str(error), won=tuple(won))]
+        ways = [Left(place, state)]
         if reported is not None and type(reported.following) is Opening:
-            return self._opened(place, state, here.path)
-        return [Left(place, state)]
+            ways = self._opened(place, state, here.path)
+        return [left._replace(won=tuple(won)) for left in ways] if won else ways
 
     def _opened(self, place: Place, state: Mapping[str, Any], path: Path) -> list[Left]:
         """Give a way on for each branch that may win the fork that opened at a path."""

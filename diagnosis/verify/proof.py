@@ -12,6 +12,7 @@ from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.lasso import Lasso
 from diagnosis.verify.paths import Script
+from diagnosis.verify.races import Contender
 from diagnosis.verify.space import StateSpace
 
 RULE_TAKEN = "rule_taken:"
@@ -31,12 +32,14 @@ class Verdict:
         holds: true, false, or ``None`` where the exploration met its budget first: not proven.
         detail: one line that says why.
         script: the shortest script that breaks it, or, for a sometimes that holds, that shows it.
+        shortest: false where the exploration met its budget before, so that there may be a shorter one.
     """
 
     claim: Property
     holds: bool | None
     detail: str
     script: Script | None = None
+    shortest: bool = True
 
     @property
     def word(self) -> str:
@@ -99,12 +102,22 @@ class Proof(Shown):
         )
 
     @property
+    def never_won(self) -> tuple[Contender, ...]:
+        """The branches of ``any_of`` forks that can never win; none is named where not everything was explored."""
+        return self.space.races.never_won if self.space.complete else ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What no property claims, but looks like a mistake: a line each."""
+        return tuple(f"branch {branch} of the fork at {fork} can never win" for fork, branch in self.never_won)
+
+    @property
     def untaken(self) -> str:
         """How to introduce the rules that were never taken."""
         return "rules never taken" if self.space.complete else "rules never taken in what was explored"
 
     def counterexample(self, verdict: Verdict) -> Scenario | None:
-        """Give the shortest script that breaks a property as a scenario.
+        """Give the script that breaks a property as a scenario: the shortest, unless its verdict says otherwise.
 
         Args:
             verdict: one of the verdicts.
@@ -132,6 +145,7 @@ class Proof(Shown):
             lines.append(f"  {verdict.word:10}  {verdict.claim.kind:10}  {verdict.claim.name}: {verdict.detail}")
         if self.never_taken:
             lines.append(f"  {self.untaken}: {', '.join(self.never_taken)}")
+        lines += [f"  {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
     @property
@@ -162,6 +176,8 @@ class Proof(Shown):
             }
         if self.never_taken:
             document["never_taken"] = list(self.never_taken)
+        if self.never_won:
+            document["never_won"] = [contender._asdict() for contender in self.never_won]
         document["properties"] = [
             {
                 "name": verdict.claim.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
@@ -26,6 +27,9 @@ from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
 MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
+
+
+NOT_PROMISED = "seen on one of the walks after the budget was met, and not promised to be the shortest"
 
 
 class PropertyError(DiagnosisError):
@@ -53,7 +57,11 @@ def _routed(node: str, route: str) -> Property:
 
 
 NO_ERROR = always("no_error", "No report makes routing fail.", lambda move: True)
-"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise."""
+"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise.
+
+This counts in a branch of an ``any_of`` fork too, where the branch merely loses by it. Only what an outcome raises does
+not: the alphabet says on purpose that the node may fail.
+"""
 
 
 def claims_of(model: Model) -> tuple[Property, ...]:
@@ -127,6 +135,13 @@ class _Prover:
             self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
         return self._spaces[reads]
 
+    def _seen(
+        self, claim: Property, holds: bool, detail: str, script: Script, *, stem: Script = (), sure: float | None = None
+    ) -> Verdict:
+        """Give the verdict that a script shows, be it by its first part; say where there may be a shorter one."""
+        shortest = len(stem or script) <= (self.space.sure if sure is None else sure)
+        return Verdict(claim, holds, detail if shortest else f"{detail}; {NOT_PROMISED}", script, shortest)
+
     def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
         why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
         return Verdict(claim, None, f"bound hit, not proven: {why}")
@@ -137,7 +152,9 @@ class _Prover:
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
         if self._failed is not None:
             detail = f"a run stops with an error: {self._failed.error}"
-            return Verdict(claim, False, detail, self.space.script_through(self._failed))
+            return self._seen(claim, False, detail, self.space.script_through(self._failed))
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, "no cycle among the control states")
@@ -145,19 +162,38 @@ class _Prover:
     def _bound(self, claim: Property) -> Verdict:
         assert claim.limit is not None
         counts, limit = self.space.counts, claim.limit
+        if counts is None and self.lasso is not None:
+            return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
+        over = self._over(limit)
         if counts is None:
-            if self.lasso is not None:
-                return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
-            deep = next((i for i, depth in enumerate(self.space.depths) if depth > limit), None)
-            if deep is None:
+            if over is None:
                 return self._unproven(claim, self.space)
-            return Verdict(claim, False, f"a run executes more than {limit}", self._whole(deep))
+            return self._seen(claim, False, f"a run executes more than {limit}", over)
         longest = counts[1][0]
-        if longest > limit:
-            return Verdict(claim, False, f"the longest run executes {longest}", self._longer_than(limit))
+        if over is not None:
+            return Verdict(claim, False, f"the longest run executes {longest}", over)
         if longest < limit:
             return Verdict(claim, False, f"never exceeded, but not reached either: the longest run executes {longest}")
         return Verdict(claim, True, f"the longest run executes {longest}")
+
+    @cached_property
+    def _too_long(self) -> Script | None:
+        """A run that meets the recursion limit, although it would end after it."""
+        return None if self.lasso is not None else self._over(self._limit)
+
+    @property
+    def _limit_met(self) -> str:
+        return f"a run meets the recursion limit of {self._limit} node executions before it ends"
+
+    def _over(self, limit: int) -> Script | None:
+        """Give a run that executes more nodes than a limit, the shortest where everything was explored."""
+        space = self.space
+        if space.counts is not None:
+            return self._longer_than(limit) if space.counts[1][0] > limit else None
+        deep = (i for i, depth in enumerate(space.depths) if depth > limit)
+        # Where a branch is to lose, what it executes is no part of the run.
+        found = next((i for i in deep if not any(f.winner is None for f in space.contests(i))), None)
+        return None if found is None else self._whole(found)
 
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
@@ -180,14 +216,23 @@ class _Prover:
         return stem + self.space.finish(index, self._limit + 1 - len(stem))
 
     def _no_error(self, claim: Property) -> Verdict:
+        stops = () if self._failed is None else self.space.script_through(self._failed)
+        absorbed = self.space.races.absorbed
+        if absorbed is not None and (self._failed is None or len(absorbed.script) < len(stops)):
+            fork, branch = absorbed.by
+            detail = f"{absorbed.error}; the race at {fork!r} hides it, for {branch!r} merely loses by it"
+            return self._seen(claim, False, detail, absorbed.script)
         if self._failed is not None:
-            return Verdict(claim, False, str(self._failed.error), self.space.script_through(self._failed))
+            return self._seen(claim, False, str(self._failed.error), stops)
         for edge in self.space.transitions:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)
                     detail = f"rule {row.rule.name!r}, condition {row.rule.when[place].name!r}: {row.errors[place]}"
-                    return Verdict(claim, False, detail, self._through(self.space, edge))
+                    stem = self.space.script_through(edge)
+                    return self._seen(claim, False, detail, self._through(self.space, edge), stem=stem)
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, f"none of {self.space.size} transitions fails")
@@ -204,12 +249,14 @@ class _Prover:
         found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
         if claim.kind == "always":
             if found is not None:
-                return Verdict(claim, False, f"broken after {_executions(len(found[0]))}", found[1])
+                detail = f"broken after {_executions(len(found[0]))}"
+                return self._seen(claim, False, detail, found[1], stem=found[0], sure=space.sure)
             if self._cut:
                 return self._unproven(claim, space)
             return Verdict(claim, True, f"true of all {space.size} transitions")
         if found is not None:
-            return Verdict(claim, True, f"first shown after {_executions(len(found[0]))}", found[1])
+            detail = f"first shown after {_executions(len(found[0]))}"
+            return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
         if self._cut:
             return self._unproven(claim, space)
         return Verdict(claim, False, "no script shows it")

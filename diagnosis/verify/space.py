@@ -25,11 +25,16 @@ from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
 from diagnosis.verify.paths import Call, Paths, Transition
+from diagnosis.verify.probe import Walks, multiplying
 from diagnosis.verify.pruning import confirmed
+from diagnosis.verify.races import Races
 from diagnosis.verify.reads import declared_reads
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
+
+PROBE_SHARE = 0.1
+"""The part of a budget of time that is kept for single walks, where the search does not come to its end."""
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
@@ -68,7 +73,12 @@ class StateSpace(Paths):
     Attributes:
         projection: the keys that control states are told apart by.
         moves: the node executions, on the strict step.
+        races: what was seen of ``any_of`` forks.
+        sure: up to how many node executions everything was explored; infinity where all was. Beyond it, only single
+            walks were: what they show is true, but need not be the shortest.
     """
+
+    sure: float
 
     def __init__(
         self,
@@ -117,40 +127,63 @@ class StateSpace(Paths):
         self._index: dict[Any, int] = {}
         self._entered: dict[int, Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
+        self.races = Races()
         self._keys = StateKeys(self._definition, self.projection)
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
-        self._began = time.monotonic()
+        self._deadline = float("inf")
+        if self._max_seconds is not None:
+            self._deadline = time.monotonic() + self._max_seconds * (1 - PROBE_SHARE)
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
-        queue = deque([0])
-        explored = 0
-        while queue:
-            here = queue.popleft()
+        self._explore()
+        if self.stopped is not None:
+            self._probe()
+        if self._contested:
+            self._prune()
+        if self._progress is not None:
+            self._progress(len(self.states), len(self.states))
+
+    def _explore(self) -> None:
+        """Put every outcome into every control state, breadth first."""
+        here, self.sure = 0, float("inf")
+        while here < len(self.states):
             if here % 1024 == 0 and self._progress is not None:
                 self._progress(here, len(self.states))
-            if self._out_of_time():
-                break
             node = self._movers[here].node
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
+                elif not self._out_of_time():
+                    for outcome in self.model.alphabet[node]:
+                        self._put(here, outcome)
                 if self.stopped is not None:
-                    break
-                for outcome in self.model.alphabet[node]:
-                    self._put(here, outcome, queue)
-            explored = here + 1
-        if self._contested:
-            self._prune(explored)
-        if self._progress is not None:
-            self._progress(len(self.states), len(self.states))
+                    self.sure = self.depths[here]
+                    return
+            here += 1
+
+    def _probe(self) -> None:
+        """Walk on where the search had to stop, and say why it had to."""
+        culprit = multiplying(self.model, self.positions, self._movers)
+        if culprit is not None:
+            self.stopped = f"{self.stopped}; {culprit}"
+        stopped = self.stopped
+        self._keys.grown = None
+        if self._max_seconds is not None:
+            self._deadline += self._max_seconds * PROBE_SHARE
+        try:
+            grown = lambda: self._keys.grown is not None  # noqa: E731
+            Walks(self, self.model, self._put, late=self._out_of_time, grown=grown).run()
+        except _Wider:
+            pass  # what was seen so far is true all the same
+        self.stopped = stopped
 
     def _out_of_time(self) -> bool:
-        if self._max_seconds is not None and time.monotonic() - self._began > self._max_seconds:
-            self.stopped = f"the budget of {self._max_seconds:g} s was used up"
-            return True
-        return False
+        if time.monotonic() <= self._deadline:
+            return False
+        self.stopped = f"the budget of {self._max_seconds:g} s was used up"
+        return True
 
-    def _put(self, here: int, outcome: str, queue: deque[int]) -> None:
+    def _put(self, here: int, outcome: str) -> None:
         """Put an outcome into a control state."""
         mover, place = self._movers[here], self.positions[here]
         done = self._executed(place, self.states[here], mover, outcome)
@@ -159,10 +192,10 @@ class StateSpace(Paths):
         others: tuple[Choice, ...] = ()
         truths: tuple[RuleTruth, ...] = ()
         after: Mapping[str, Any] | None = None
-        hidden = self._contested and any(
-            mover.path[len(fork.path)] for fork in contests(place, mover.path) if fork.winner is None
-        )
+        around = contests(place, mover.path) if self._contested else []
+        hidden = any(mover.path[len(fork.path)] for fork in around if fork.winner is None)
         if reported is not None:
+            self.races.opened(reported.following, mover.path)
             attempt = reported.event.attempt
             try:
                 truths = self._judge.truths(mover.node, done, self.moves.notes.looks)
@@ -175,16 +208,17 @@ class StateSpace(Paths):
                 choice, others = reported.event.choice, reported.event.others
                 after = reported.after
         for left in self.moves.onward(mover, done):
-            if left.lost is not None or not self._may_win(left):
+            self.races.won(left)
+            if left.lost is not None:
+                self.races.lost(left, around, lambda: (*self.script_to(here), (mover.node, outcome)))
+                continue
+            if not self._may_win(left):
                 continue
             target = None
             winner = left.winning
             if left.place is not None:
                 call: Call = (mover.node, outcome) if winner is None else (mover.node, outcome, winner)
-                known = len(self.states)
                 target = self._add(left.place, left.state, (here, call), self.depths[here] + 1)
-                if target == known:
-                    queue.append(target)
             seen = None if target is not None and type(place) is Position else after
             self.outgoing[here].append(
                 Transition(here, outcome, target, choice, attempt, truths, left.error, others, winner, seen, hidden)
@@ -272,10 +306,10 @@ class StateSpace(Paths):
             self.outgoing.append([])
         return found
 
-    def _prune(self, explored: int) -> None:
+    def _prune(self) -> None:
         """Forget what only leads to a branch that was to win and fails, or was to fail and ends well."""
-        around = [contests(place, here.path) for place, here in zip(self.positions, self._movers, strict=True)]
-        kept = confirmed(self.outgoing, around, explored)
+        around = [self.contests(index) for index in range(len(self.states))]
+        kept = confirmed(self.outgoing, around)
         if all(kept):
             return
         number = {old: new for new, old in enumerate(index for index, keeps in enumerate(kept) if keeps)}
@@ -294,6 +328,14 @@ class StateSpace(Paths):
         self.states = [self.states[old] for old in number]
         self.depths = [self.depths[old] for old in number]
         self._movers = [self._movers[old] for old in number]
+
+    def contests(self, index: int) -> list[Forked]:
+        """Give the ``any_of`` forks around the branch that moves in a control state, outermost first.
+
+        Args:
+            index: the control state.
+        """
+        return contests(self.positions[index], self._movers[index].path)
 
     def entered(self, index: int) -> Mapping[str, Any]:
         """Give the state that an action sees in a control state: after the entry updates.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from branched import boxed, crowd, race, races
 
-from diagnosis.runtime import ActionError, JoinError, Model, StopRunError
+from diagnosis.runtime import ActionError, JoinError, Model
 from diagnosis.scenarios import OutOfOutcomesError, Scenario, ScenarioResult, StrayKeyError, run_scenario
 from diagnosis.verify import explore, measure
 
@@ -83,12 +83,10 @@ def test_an_update_of_a_key_that_there_is_not_stops_the_run(item: Any) -> None:
     )
 
 
-def test_a_function_of_the_alphabet_that_raises_stops_the_run_and_is_no_way_to_lose_to_exploration() -> None:
+def test_a_function_of_the_alphabet_that_raises_says_that_the_agent_may_fail() -> None:
     result = run(races(), {"fast": [FAILS], "left": ["silly"], "right": ["done"]})
-    assert isinstance(result.run.error.__cause__ if result.run.error else None, StopRunError)
-    assert "a function of the model for 'left' raised IndexError" in str(result.error)
-    errors = {edge.error for edge in explore(races()).transitions if edge.error}
-    assert any("outcome 'silly' of node 'left' raised IndexError" in error for error in errors)
+    assert result.run.ended
+    assert not [edge.error for edge in explore(races()).transitions if edge.error]
 
 
 def test_a_report_that_the_graph_refuses_is_a_failure_of_the_agent() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from interleavings import TooManyError, every_outcome, outcome_of, replayed
-from random_forks import AWAY, BAD, GO, MISFIT, Fan, Lap, Task, Work, forked_terms, model_of
+from random_forks import AWAY, BAD, FAIL, GO, MISFIT, Fan, Lap, Task, Work, forked_terms, model_of, tasks
+from verdicts import verdict
 
-from diagnosis.verify import explore, measure
+from diagnosis.runtime import CompiledGraph, Forked
+from diagnosis.verify import explore, measure, prove
+from diagnosis.verify.counterexample import fork_of
 
 PLACES = 2_500
 """Places of the product that are walked at most; larger graphs are left out."""
@@ -22,7 +27,7 @@ def compared(terms, seeds=1) -> bool:
     if space.counts[0][0] > 500:
         return False
     try:
-        expected = every_outcome(model, PLACES)
+        expected, mistakes = every_outcome(model, PLACES)
     except TooManyError:
         return False
     scripts = list(space.scripts())
@@ -34,7 +39,42 @@ def compared(terms, seeds=1) -> bool:
     if not any(edge.hidden for edge in space.transitions):
         assert max(map(len, scripts)) == space.counts[1][0]
         assert space.shortest == space.to_end[0]
+    told_of_races(terms, space, scripts, errors, mistakes)
+    told_of_limits(model, space, max(scripts, key=len))
     return True
+
+
+def told_of_limits(model, space, script):
+    """A run takes as many node executions as its limit allows, and not one more; and so it is proven."""
+    run = replayed(model, script)
+    if run.ended:
+        assert outcome_of(replayed(model, script, limit=len(run.events))) == outcome_of(run)
+        assert replayed(model, script, limit=len(run.events) - 1).stop == "limit"
+    if any(edge.error for edge in space.transitions) or space.races.absorbed or space.counts[1][0] < 2:
+        return
+    for limit in (space.counts[1][0], space.counts[1][0] - 1):
+        graph = CompiledGraph(model.graph.definition, recursion_limit=limit)
+        proof = prove(dataclasses.replace(model, graph=graph))
+        found = verdict(proof, "every_run_ends")
+        assert found.holds is (limit == space.counts[1][0])
+        assert found.holds or replayed(proof.model, found.script, limit=limit).stop == "limit"
+
+
+def told_of_races(terms, space, scripts, errors, mistakes):
+    """What is told of branches that can never win, and of mistakes by which a branch merely loses, is true."""
+    model, races = space.model, space.races
+    won = {(fork_of(model, node, winner), winner) for script in scripts for node, _, *won in script for winner in won}
+    assert not won & set(races.never_won)
+    outermost = [place for place in space.positions if isinstance(place, Forked) and place.wait == "any_of"]
+    open_to_win = {(place.name, child.branch) for place in outermost for child in place.children}
+    assert open_to_win - won == {found for found in races.never_won if found in open_to_win}
+    if races.absorbed is not None:
+        text = races.absorbed.error
+        assert text in mistakes or text.startswith("the fork at") or " sent " in text
+        assert replayed(model, races.absorbed.script).error.args == (text,)
+    elif mistakes and not errors:
+        # The only way for a mistake to go untold: an earlier branch under the same join fails on purpose.
+        assert any(lead == FAIL for task in tasks(terms) for _, lead in task.outcomes)
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
