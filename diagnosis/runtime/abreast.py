@@ -119,11 +119,11 @@ class Abreast:
         Args:
             ended: the action.
         """
-        number = ended.path[0]
+        (number,), value, error = ended
         node = self._opening.targets[number][0]
-        if ended.error is not None:
-            return Departure(number, action_failed(node, 1, ended.error))
-        return self._took(number, self._record.graph.calls[node][2], ended.value)
+        if error is not None:
+            return Departure(number, action_failed(node, 1, error))
+        return self._took(number, self._record.graph.calls[node][2], value)
 
     def _took(self, number: int, step: NodeStep, update: object) -> Departure | None:
         node, reason, _ = self._opening.targets[number]

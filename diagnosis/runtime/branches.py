@@ -137,7 +137,7 @@ class Branches:
                 departure = abreast.ended(ended)
                 if departure is not None:
                     left = done[index + 1 :]
-                    under_way = [each.path for each in done[index:]]
+                    under_way = [path for path, _, _ in done[index:]]
                     place, state = await self._departed(abreast, state, departure, under_way)
                     return await self._ended(place, state, left)
         return abreast.position, abreast.state

@@ -6,23 +6,13 @@ import asyncio
 import functools
 import types
 from collections.abc import Awaitable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from diagnosis.runtime.position import Path
 
 
-class Ended(NamedTuple):
-    """An action that is through.
-
-    Attributes:
-        path: the path of its branch.
-        value: what it returned.
-        error: what it raised instead.
-    """
-
-    path: Path
-    value: Any
-    error: BaseException | None
+Ended = tuple[Path, Any, BaseException | None]
+"""An action that is through: the path of its branch, what it returned, and what it raised instead."""
 
 
 class Tasks:
@@ -55,16 +45,16 @@ class Tasks:
             finally:
                 self._waiting = None
         found, self._done = self._done, []
-        for ended in found:
-            del self._tasks[ended.path]
+        for path, _, _ in found:
+            del self._tasks[path]
         return found
 
     async def _followed(self, path: Path, awaitable: Awaitable[Any]) -> None:
         """Await, and note what comes of it, unless it was dropped."""
         try:
-            ended = Ended(path, await awaitable, None)
+            ended: Ended = (path, await awaitable, None)
         except (Exception, asyncio.CancelledError) as error:
-            ended = Ended(path, None, error)
+            ended = (path, None, error)
         if path in self._tasks:
             self._done.append(ended)
             waiting = self._waiting
@@ -86,7 +76,7 @@ class Tasks:
                     task.add_done_callback(functools.partial(_closed, awaitable))
                 task.cancel()
                 dropped.append(task)
-        self._done = [ended for ended in self._done if ended.path in self._tasks]
+        self._done = [ended for ended in self._done if ended[0] in self._tasks]
         return dropped
 
     def paths(self) -> tuple[Path, ...]:
