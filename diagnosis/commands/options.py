@@ -119,9 +119,7 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     return found
 
 
-def proven(
-    name: str, model: Model, max_states: int, max_seconds: float | None, *, interleave: bool = False
-) -> Proof:
+def proven(name: str, model: Model, max_states: int, max_seconds: float | None, *, interleave: bool = False) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -135,9 +133,7 @@ def proven(
         The proof.
     """
     with progress(f"exploring {safe(name)}") as advance:
-        return prove(
-            model, interleave=interleave, max_states=max_states, max_seconds=max_seconds, progress=advance
-        )
+        return prove(model, interleave=interleave, max_states=max_states, max_seconds=max_seconds, progress=advance)
 
 
 class Finite(click.FloatRange):

@@ -79,8 +79,8 @@ class Orders:
             return replace(verdict, holds=holds, detail="seen with branches in any order")
         if holds is not verdict.holds:
             raise DisagreementError(
-                f"property {claim.name!r} of model {self._model.name!r} is {verdict.word} with branches in order, but "
-                f"{replace(verdict, holds=holds).word} with branches in any order; please report this"
+                f"the verdict on property {claim.name!r} of model {self._model.name!r} is {verdict.word!r} with "
+                f"branches in order, but {replace(verdict, holds=holds).word!r} in any order; please report this"
             )
         if not holds or claim.kind == "sometimes":
             return verdict

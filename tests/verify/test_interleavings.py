@@ -332,6 +332,20 @@ CASES = {
         fan((work("a", "shared", "log"),), (), (work("b", "shared", ("nothing", BAD)),), **ANY),
         *ends(),
     ),
+    "what a race inside a branch writes, which the join around it cannot merge": (
+        fan(
+            (
+                Fan(
+                    Task("inner", (("nothing", GO),)),
+                    "edges",
+                    ((work("a", "shared", "nothing"), work("a2", "nothing")), (work("b", "nothing"),)),
+                    "any_of",
+                ),
+            ),
+            (work("c", "shared"),),
+        ),
+        *ends(),
+    ),
     "forks that open again, lap by lap": (
         Lap(
             (fan((work("a", "log", ("nothing", BAD)),), (work("b", "sum"),), **ANY),),
