@@ -241,6 +241,9 @@ from .verify import (
     Coverage as Coverage,
 )
 from .verify import (
+    DisagreementError as DisagreementError,
+)
+from .verify import (
     Lasso as Lasso,
 )
 from .verify import (
@@ -337,6 +340,7 @@ __all__ = [
     "DefinitionError",
     "DiagnosisError",
     "Diagram",
+    "DisagreementError",
     "DocumentError",
     "DrawError",
     "Effect",

@@ -28,12 +28,14 @@ from diagnosis.verify import MAX_STATES
     show_default=True,
     help="Budget of time; what was not found by then is not proven.",
 )
+@click.option("--interleave", is_flag=True, help="Let branches move in any order too, and count that.")
 @common
 def verify(
     graph: str | None,
     save: Path | None,
     max_states: int,
     max_seconds: float,
+    interleave: bool,
     graphs: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -45,9 +47,10 @@ def verify(
     Example:
       diagnosis verify
       diagnosis verify my_graphs:model --save counterexamples/
+      diagnosis verify my_branches:model --interleave
     """
     model = Models(graphs).chosen(graph)
-    proof = proven(model.name, model, max_states, max_seconds)
+    proof = proven(model.name, model, max_states, max_seconds, interleave=interleave)
     out = terminal(as_json)
     shown = proof.counterexamples
     saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]

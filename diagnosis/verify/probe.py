@@ -106,4 +106,6 @@ def multiplying(model: Model, positions: list[Place], movers: list[Position]) ->
     if not many:
         return None
     _, branches, outcomes = sizes[many[-1]]
-    return f"the fork at {many[-1]!r} multiplies: {branches} branches x {outcomes} outcomes"
+    return (
+        f"the fork at {many[-1]!r} multiplies: {branches} branches x {outcomes} outcome{'' if outcomes == 1 else 's'}"
+    )

@@ -93,12 +93,10 @@ class Proof(Shown):
     @property
     def never_taken(self) -> tuple[str, ...]:
         """The rules, and the routes of routers and Commands, that no explored script takes, as ``node.rule``."""
-        choices = [choice for edge in self.space.transitions for choice in edge.choices]
-        rules = {(choice.source, choice.rule) for choice in choices}
-        routes = {(choice.source, choice.route) for choice in choices}
-        return (
-            *(f"{node}.{rule}" for node, rule in rules_of(self.model) if (node, rule) not in rules),
-            *(f"{node}.{route}" for node, route in routes_of(self.model) if (node, route) not in routes),
+        return tuple(
+            verdict.claim.name.partition(":")[2]
+            for verdict in self.verdicts
+            if verdict.claim.name.startswith((RULE_TAKEN, ROUTE_TAKEN)) and not verdict.holds
         )
 
     @property
@@ -154,7 +152,8 @@ class Proof(Shown):
         size = f"{len(self.space.states)} control states, {self.space.size} transitions"
         if self.scripts is None:
             return f"{size}; {self.reason}"
-        return f"{size}, {self.scripts} complete scripts of {self.shortest_path} to {self.longest_path} node executions"
+        what = "interleavings" if self.space.interleaved else "complete scripts"
+        return f"{size}, {self.scripts} {what} of {self.shortest_path} to {self.longest_path} node executions"
 
     def to_json(self) -> dict[str, Any]:
         """Give the proof as ``diagnosis verify --json`` prints it."""
@@ -167,6 +166,8 @@ class Proof(Shown):
             "longest_path": self.longest_path,
             "shortest_path": self.shortest_path,
         }
+        if self.space.interleaved:
+            document["interleaved"] = True
         if self.reason is not None:
             document["reason"] = self.reason
         if self.lasso is not None:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
-    Command,
     DefinitionError,
-    DiagnosisError,
     Model,
-    Move,
     Property,
-    ReadView,
     always,
     sometimes,
-    told,
 )
 from diagnosis.verify.lasso import find_lasso
+from diagnosis.verify.orders import Orders
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
+from diagnosis.verify.sight import Sight
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
 MAX_PRODUCT = 400_000
@@ -30,10 +27,6 @@ MAX_PRODUCT = 400_000
 
 
 NOT_PROMISED = "seen on one of the walks after the budget was met, and not promised to be the shortest"
-
-
-class PropertyError(DiagnosisError):
-    """A property could not be evaluated: its predicate raised or read an undeclared key."""
 
 
 def _executions(count: int) -> str:
@@ -78,6 +71,7 @@ def claims_of(model: Model) -> tuple[Property, ...]:
 def prove(
     model: Model,
     *,
+    interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
     progress: Progress | None = None,
@@ -86,6 +80,8 @@ def prove(
 
     Args:
         model: the graph under test.
+        interleave: whether branches move in any order too, not only one after the other. Every property is put to both;
+            what is counted is the full product, and the scripts are those of branches in order.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then with states explored and states known.
@@ -96,13 +92,18 @@ def prove(
     Raises:
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
+        DisagreementError: interleaved, a property holds in one way and not in the other.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
     space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
     prover = _Prover(space, max_states, deadline)
-    return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
+    verdicts = tuple(prover.verdict(claim) for claim in claims_of(model))
+    if not interleave:
+        return Proof(model, space, verdicts, prover.lasso)
+    orders = Orders(model, max_states=max_states, deadline=deadline, progress=progress)
+    return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso)
 
 
 class _Prover:
@@ -261,48 +262,12 @@ class _Prover:
             return self._unproven(claim, space)
         return Verdict(claim, False, "no script shows it")
 
-    def _moves_of(self, space: StateSpace, claim: Property) -> Callable[[Transition], Move]:
-        """Give the function from a transition to the move that a property sees."""
-        who, reads, alphabet = f"property {claim.name!r}", frozenset(claim.reads), self.model.alphabet
-
-        def move(edge: Transition) -> Move:
-            here = space.mover(edge.source)
-            update = alphabet[here.node][edge.outcome]
-            assert edge.choice is not None
-            before, after = space.entered(edge.source), edge.after
-            if after is None:
-                assert edge.target is not None
-                after = space.states[edge.target]
-            report: Any = update(before) if callable(update) else update
-            return Move(
-                here.node,
-                edge.outcome,
-                edge.attempt,
-                ReadView(before, reads, who),
-                report.update if isinstance(report, Command) else report,
-                ReadView(after, reads, who),
-                edge.choice,
-                edge.others,
-                here.branch,
-            )
-
-        return move
-
-    def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
-        """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
-        try:
-            return claim.holds(move, memory) is (claim.kind == "sometimes")
-        except Exception as error:
-            raise PropertyError(
-                f"property {claim.name!r}, at node {move.node!r} with outcome {move.outcome!r}, raised {told(error)}"
-            ) from error
-
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
         found: Transition | None = None
-        seen = self._moves_of(space, claim)
+        seen = Sight(space, claim)
         for edge in space.transitions:
-            if edge.choice is not None and self._hit(claim, seen(edge), None):
+            if edge.choice is not None and seen.hit(seen.move(edge), None):
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
@@ -313,12 +278,11 @@ class _Prover:
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
-        assert claim.remember is not None
         came: dict[tuple[int, Any], tuple[tuple[int, Any], Call] | None] = {(0, claim.start): None}
         depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
         best: tuple[float, Script, Transition] | None = None
-        seen = self._moves_of(space, claim)
+        seen = Sight(space, claim)
         while queue:
             here = queue.popleft()
             depth = depths[here] + 1
@@ -327,12 +291,9 @@ class _Prover:
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    move = seen(edge)
-                    try:
-                        after = claim.remember(after, move)
-                    except Exception as error:
-                        raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-                    if self._hit(claim, move, after):
+                    move = seen.move(edge)
+                    after = seen.remembered(after, move)
+                    if seen.hit(move, after):
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
                             best = (total, (*self._script(came, here), space.call(edge)), edge)
@@ -340,7 +301,7 @@ class _Prover:
                 if edge.target is None:
                     continue
                 there = (edge.target, after)
-                if self._new(claim, came, there):
+                if self._new(seen, came, there):
                     came[there] = (here, space.call(edge))
                     depths[there] = depth
                     if len(came) > MAX_PRODUCT:
@@ -357,12 +318,12 @@ class _Prover:
             return stem, stem
         return stem, stem + space.finish(last.target, self._limit + 1 - len(stem))
 
-    def _new(self, claim: Property, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
+    def _new(self, seen: Sight, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
         """Tell whether a pair of control state and memory was not reached before."""
         try:
             return place not in came
         except TypeError as error:
-            raise PropertyError(f"the memory of property {claim.name!r} must be hashable: {error}") from error
+            raise seen.unhashable(error) from error
 
     def _script(self, came: Mapping[Any, tuple[tuple[int, Any], Call] | None], place: tuple[int, Any]) -> Script:
         script: list[Call] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from diagnosis.runtime import Forked, Position
+from diagnosis.runtime import Position
 from diagnosis.runtime.errors import ActionError
 from diagnosis.runtime.position import Opening, Path, bracketed
 from diagnosis.verify.moves import Left
@@ -83,18 +83,14 @@ class Races:
         """
         self._winners.update(left.won)
 
-    def lost(self, left: Left, around: Sequence[Forked], script: Callable[[], Script]) -> None:
-        """Note why a branch that was to win failed.
+    def lost(self, left: Left, script: Callable[[], Script]) -> None:
+        """Note why a branch failed.
 
         Args:
             left: what came of a node execution.
-            around: the ``any_of`` forks around it, outermost first.
             script: gives the script that comes to it.
         """
-        # Where branches around it are to fail, there is a shorter script on which they are to win.
-        if self.absorbed is not None or isinstance(left.failure, ActionError) or any(f.winner is None for f in around):
-            return
-        fork = next(fork for fork in around if fork.path == left.lost)
-        assert fork.winner is not None
-        by = Contender(fork.name, fork.children[fork.winner].branch)
-        self.absorbed = Absorbed(script(), str(left.failure), by)
+        if self.absorbed is None and left.absorbed is not None:
+            fork, branch, error = left.absorbed
+            if not isinstance(error, ActionError):
+                self.absorbed = Absorbed(script(), str(error), Contender(fork, branch))

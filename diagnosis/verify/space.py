@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
@@ -19,6 +21,7 @@ from diagnosis.runtime import (
     RouterDecision,
     RuleTruth,
     RunError,
+    movable,
 )
 from diagnosis.runtime.position import with_fork
 from diagnosis.verify.judge import Judge
@@ -29,6 +32,7 @@ from diagnosis.verify.probe import Walks, multiplying
 from diagnosis.verify.pruning import confirmed
 from diagnosis.verify.races import Races
 from diagnosis.verify.reads import declared_reads
+from diagnosis.verify.told import Lengths, lengths
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
@@ -63,9 +67,14 @@ class StateSpace(Paths):
     fail. One more transition leads to all branches failing, where all can: then the run stops, or the branch around
     the fork fails.
 
+    Interleaved, branches move in any order instead: a transition is a branch that may move, and an outcome of its node.
+    Nobody is chosen to win an ``any_of`` then: the branch that ends well first has won it, and those that lose move too
+    until it does. All of this shows nothing new, with many more states; it is what the above is held against.
+
     Args:
         model: the graph under test.
         extra: keys to project on beside those that routing reads.
+        interleave: whether branches move in any order.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
@@ -73,6 +82,7 @@ class StateSpace(Paths):
     Attributes:
         projection: the keys that control states are told apart by.
         moves: the node executions, on the strict step.
+        interleaved: whether branches move in any order, instead of the order of declaration.
         races: what was seen of ``any_of`` forks.
         sure: up to how many node executions everything was explored; infinity where all was. Beyond it, only single
             walks were: what they show is true, but need not be the shortest.
@@ -85,12 +95,14 @@ class StateSpace(Paths):
         model: Model,
         *,
         extra: Iterable[str] = (),
+        interleave: bool = False,
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.model = model
-        self.moves = Moves(model)
+        self.interleaved = interleave
+        self.moves = Moves(model, free=self.interleaved)
         self._definition = model.graph.definition
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
@@ -100,7 +112,8 @@ class StateSpace(Paths):
             if isinstance(conditional.decision, RouterDecision) and conditional.decision.reads is None
         }
         self._meeting = {key for key, strategy in self._definition.keys.items() if isinstance(strategy, Replace)}
-        self._contested = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
+        any_of = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
+        self._contested = any_of and not self.interleaved
         names = {*declared_reads(self._definition), *extra}
         while True:
             self.projection = tuple(key for key in self._definition.keys if key in names)
@@ -125,10 +138,10 @@ class StateSpace(Paths):
         self.stopped = None
         self._parents, self._movers = [], []
         self._index: dict[Any, int] = {}
-        self._entered: dict[int, Mapping[str, Any]] = {}
+        self._entered: dict[tuple[int, str], Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
         self.races = Races()
-        self._keys = StateKeys(self._definition, self.projection)
+        self._keys = StateKeys(self._definition, self.projection, free=self.interleaved)
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
         self._deadline = float("inf")
@@ -154,27 +167,35 @@ class StateSpace(Paths):
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
                 elif not self._out_of_time():
-                    for outcome in self.model.alphabet[node]:
-                        self._put(here, outcome)
+                    self._put_all(here)
                 if self.stopped is not None:
                     self.sure = self.depths[here]
                     return
             here += 1
+
+    def _put_all(self, here: int) -> None:
+        if not self.interleaved:
+            for outcome in self.model.alphabet[self._movers[here].node]:
+                self._put(here, outcome)
+            return
+        for moving in movable(self.positions[here]):
+            for outcome in self.model.alphabet[moving.node]:
+                self._put(here, outcome, moving)
 
     def _probe(self) -> None:
         """Walk on where the search had to stop, and say why it had to."""
         culprit = multiplying(self.model, self.positions, self._movers)
         if culprit is not None:
             self.stopped = f"{self.stopped}; {culprit}"
+        if self.interleaved:
+            return
         stopped = self.stopped
         self._keys.grown = None
         if self._max_seconds is not None:
             self._deadline += self._max_seconds * PROBE_SHARE
-        try:
-            grown = lambda: self._keys.grown is not None  # noqa: E731
-            Walks(self, self.model, self._put, late=self._out_of_time, grown=grown).run()
-        except _Wider:
-            pass  # what was seen so far is true all the same
+        walks = Walks(self, self.model, self._put, late=self._out_of_time, grown=lambda: self._keys.grown is not None)
+        with suppress(_Wider):  # what was seen so far is true all the same
+            walks.run()
         self.stopped = stopped
 
     def _out_of_time(self) -> bool:
@@ -183,9 +204,9 @@ class StateSpace(Paths):
         self.stopped = f"the budget of {self._max_seconds:g} s was used up"
         return True
 
-    def _put(self, here: int, outcome: str) -> None:
-        """Put an outcome into a control state."""
-        mover, place = self._movers[here], self.positions[here]
+    def _put(self, here: int, outcome: str, moving: Position | None = None) -> None:
+        """Put an outcome into a control state; for the branch that moves next, or another."""
+        mover, place = moving or self._movers[here], self.positions[here]
         done = self._executed(place, self.states[here], mover, outcome)
         reported, attempt = done.reported, done.attempt
         choice: Choice | None = None
@@ -200,7 +221,9 @@ class StateSpace(Paths):
             try:
                 truths = self._judge.truths(mover.node, done, self.moves.notes.looks)
             except RunError as error:
-                self.outgoing[here].append(Transition(here, outcome, None, None, attempt, (), str(error)))
+                names = tuple(fork.name for fork in contests(place, mover.path))
+                wrong = Transition(here, outcome, None, None, attempt, (), str(error))
+                self.outgoing[here].append(replace(wrong, mover=moving, won=names, failed_in=mover.branch))
                 return
             if hidden:
                 truths = ()
@@ -209,10 +232,10 @@ class StateSpace(Paths):
                 after = reported.after
         for left in self.moves.onward(mover, done):
             self.races.won(left)
-            if left.lost is not None:
-                self.races.lost(left, around, lambda: (*self.script_to(here), (mover.node, outcome)))
-                continue
-            if not self._may_win(left):
+            # Where branches around it are to fail, there is a shorter script on which they are to win.
+            if left.absorbed is not None and not any(fork.winner is None for fork in around):
+                self.races.lost(left, lambda: (*self.script_to(here), (mover.node, outcome)))
+            if left.lost is not None or not self._may_win(left):
                 continue
             target = None
             winner = left.winning
@@ -220,9 +243,13 @@ class StateSpace(Paths):
                 call: Call = (mover.node, outcome) if winner is None else (mover.node, outcome, winner)
                 target = self._add(left.place, left.state, (here, call), self.depths[here] + 1)
             seen = None if target is not None and type(place) is Position else after
+            won = tuple(name for name, _ in left.won) if moving else ()
             self.outgoing[here].append(
-                Transition(here, outcome, target, choice, attempt, truths, left.error, others, winner, seen, hidden)
-            )
+                Transition(
+                    here, outcome, target, choice, attempt, truths, left.error, others, winner, seen, hidden,
+                    moving, won, left.failed_in,
+                )
+            )  # fmt: skip
 
     def _executed(self, place: Place, state: Mapping[str, Any], here: Position, outcome: str) -> Execution:
         """Execute a node, and see whether something beside the projection may decide."""
@@ -337,21 +364,45 @@ class StateSpace(Paths):
         """
         return contests(self.positions[index], self._movers[index].path)
 
-    def entered(self, index: int) -> Mapping[str, Any]:
+    def entered(self, index: int, branch: str | None = None) -> Mapping[str, Any]:
         """Give the state that an action sees in a control state: after the entry updates.
 
         Args:
             index: the control state.
+            branch: the branch that moves; the one that moves next where absent.
         """
-        if index not in self._entered:
-            entered = self.moves.step.enter(self.positions[index], self.states[index], self._movers[index].branch)
-            self._entered[index] = entered.view
-        return self._entered[index]
+        who = self._movers[index].branch if branch is None else branch
+        if (index, who) not in self._entered:
+            self._entered[index, who] = self.moves.step.enter(self.positions[index], self.states[index], who).view
+        return self._entered[index, who]
+
+    @cached_property
+    def lengths(self) -> Lengths:
+        """The node executions that runs tell of, where branches move in any order."""
+        return lengths(self)
+
+    @cached_property
+    def counts(self) -> tuple[list[int], list[int]] | None:
+        """For each control state, how many scripts complete a run from it, and the executions of the longest run.
+
+        Interleaved, it is how many interleavings do. The executions of branches that lost do not count; interleaved,
+        they do in all control states but the first. ``None`` where the space is not complete or has a cycle.
+        """
+        counts = self._counted()
+        if not self.interleaved or counts is None:
+            return counts
+        return None if self.lengths.longest is None else (counts[0], [self.lengths.longest, *counts[1][1:]])
+
+    @property
+    def shortest(self) -> int | None:
+        """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
+        return self.lengths.shortest if self.interleaved else self._distances(hidden=0)[0]
 
 
 def explore(
     model: Model,
     *,
+    interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
     progress: Progress | None = None,
@@ -360,6 +411,7 @@ def explore(
 
     Args:
         model: the graph under test.
+        interleave: whether branches move in any order, instead of one after the other.
         max_states: the budget of control states.
         max_seconds: the budget of time.
         progress: called now and then with states explored and states known.
@@ -367,4 +419,4 @@ def explore(
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
     """
-    return StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
+    return StateSpace(model, interleave=interleave, max_states=max_states, max_seconds=max_seconds, progress=progress)

@@ -7,7 +7,7 @@ every outcome of its node. Each node must note what it reports under ``trace``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from diagnosis.runtime import END, Child, Forked, Model, Position, Run, RunError, positions
@@ -63,25 +63,42 @@ def _told(event: Any, report: Mapping[str, Any], branch: str) -> Any:
     return (*report["trace"], branch, event.attempt, event.choices)
 
 
-def every_outcome(model: Model, limit: int) -> tuple[dict[Script, set[Outcome]], set[str]]:
-    """Walk every interleaving.
+@dataclass
+class Walked:
+    """What was seen on all interleavings.
 
-    Returns:
-        What was executed, without what lost, one branch after the other -> what runs in which that happened came to;
-        and the errors of all nodes, those in branches that lost included, but for what outcomes raise.
+    Attributes:
+        outcomes: what was executed, without what lost, one branch after the other -> what runs in which that happened
+            came to.
+        mistakes: the errors of all nodes, those in branches that lost included, but for what outcomes raise.
+        places: where runs stood, with the state outside branches.
+        orders: how many interleavings there are.
+    """
+
+    outcomes: dict[Script, set[Outcome]] = field(default_factory=dict)
+    mistakes: set[str] = field(default_factory=set)
+    places: list[tuple[Any, Any]] = field(default_factory=list)
+    orders: int = 0
+
+
+def every_outcome(model: Model, limit: int) -> Walked:
+    """Walk every interleaving.
 
     Raises:
         TooManyError: there are more places than the limit.
     """
     step = model.graph.step
     place, state = step.begin(model.input)
-    found: dict[Script, set[Outcome]] = {}
-    mistakes: set[str] = set()
+    walked = Walked()
+    found, mistakes = walked.outcomes, walked.mistakes
+    following: dict[Any, list[Any]] = {}
     start = (place, state, {(): ()})
     seen = {_key(*start)}
     work: list[Any] = [start]
     while work:
         place, state, logs = work.pop()
+        walked.places.append((place, state))
+        ways = following[_key(place, state, logs)] = []
         if isinstance(place, Position) and place.node == END:
             script, events = _collected(place, logs)
             found.setdefault(script, set()).add(Outcome(None, events, canonical(state)))
@@ -95,13 +112,31 @@ def every_outcome(model: Model, limit: int) -> tuple[dict[Script, set[Outcome]],
                     script, events = _collected(failed.place, failed.logs)
                     told = (type(failed.error).__name__, str(failed.error))
                     found.setdefault(script, set()).add(Outcome(told, events, None))
+                    ways.append(None)
                     continue
-                if (key := _key(*after)) not in seen:
+                key = _key(*after)
+                ways.append(key)
+                if key not in seen:
                     seen.add(key)
                     work.append(after)
                     if len(seen) > limit:
                         raise TooManyError
-    return found, mistakes
+    walked.orders = _orders(following, _key(*start))
+    return walked
+
+
+def _orders(following: Mapping[Any, list[Any]], start: Any) -> int:
+    """Count the ways to an end; there are no loops."""
+    known: dict[Any, int] = {None: 1}
+    work = [start]
+    while work:
+        ways = following[work[-1]]
+        new = [way for way in ways if way not in known]
+        if new:
+            work += new
+        else:
+            known[work.pop()] = sum(map(known.__getitem__, ways)) if ways else 1
+    return known[start]
 
 
 class _FailedError(Exception):
