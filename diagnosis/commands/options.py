@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import click
 
 from diagnosis.graphs import Models
-from diagnosis.process import BROKEN, REFUSED
+from diagnosis.process import BROKEN, REFUSED, stopping
 from diagnosis.runtime import Model
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
-from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
+from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
 
 MAX_SECONDS = 30.0
@@ -119,7 +119,7 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     return found
 
 
-def proven(name: str, model: Model, max_states: int, max_seconds: float | None) -> Proof:
+def proven(name: str, model: Model, max_states: int, max_seconds: float | None, max_memory: int | None = None) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -127,12 +127,20 @@ def proven(name: str, model: Model, max_states: int, max_seconds: float | None) 
         model: the graph.
         max_states: the budget of states.
         max_seconds: the budget of time.
+        max_memory: the budget of memory: MiB that the process may hold.
 
     Returns:
-        The proof.
+        The proof; one of what was found so far, where the user interrupted it.
     """
-    with progress(f"exploring {safe(name)}") as advance:
-        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance)
+    with progress(f"exploring {safe(name)}") as advance, stopping() as interrupted:
+        return prove(
+            model,
+            max_states=max_states,
+            max_seconds=max_seconds,
+            max_memory=max_memory,
+            interrupted=interrupted,
+            progress=advance,
+        )
 
 
 class Finite(click.FloatRange):
@@ -154,5 +162,37 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+def budgets(command: F) -> F:
+    """Give a command the options --max-states, --max-seconds and --max-memory.
+
+    Args:
+        command: the command's function; it takes ``max_states``, ``max_seconds`` and ``max_memory``.
+
+    Returns:
+        The function with the options.
+    """
+    for option in (
+        click.option("--max-memory", type=click.IntRange(1), metavar="MIB", help="Budget of memory of the process."),
+        click.option(
+            "--max-seconds",
+            type=Finite(0, min_open=True),
+            default=MAX_SECONDS,
+            show_default=True,
+            help="Budget of time; what was not found by then is not proven.",
+        ),
+        click.option(
+            "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+JUNIT = click.option(
+    "--junit",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the results there as JUnit XML.",
+)
 PATHS = click.argument("paths", nargs=-1, type=NonEmptyPath(path_type=Path))
 REQUIRED_PATHS = click.argument("paths", nargs=-1, required=True, type=NonEmptyPath(path_type=Path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -21,9 +20,10 @@ from diagnosis.runtime import (
     RunError,
 )
 from diagnosis.runtime.position import with_fork
+from diagnosis.verify.budget import Budget
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
-from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
+from diagnosis.verify.moves import Execution, Left, Moves, contests, mover, view
 from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.pruning import confirmed
 from diagnosis.verify.reads import declared_reads
@@ -64,6 +64,7 @@ class StateSpace(Paths):
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
+        budget: of time and memory, in place of ``max_seconds``.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -78,11 +79,13 @@ class StateSpace(Paths):
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.model = model
         self.moves = Moves(model)
         self._definition = model.graph.definition
-        self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
+        self._max_states, self._progress = max_states, progress
+        self._budget = budget or Budget(max_seconds)
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
         self._undeclared = {
             conditional.source
@@ -120,7 +123,6 @@ class StateSpace(Paths):
         self._keys = StateKeys(self._definition, self.projection)
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
-        self._began = time.monotonic()
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
         queue = deque([0])
         explored = 0
@@ -128,7 +130,7 @@ class StateSpace(Paths):
             here = queue.popleft()
             if here % 1024 == 0 and self._progress is not None:
                 self._progress(here, len(self.states))
-            if self._out_of_time():
+            if self._spent():
                 break
             node = self._movers[here].node
             if node != END:
@@ -144,11 +146,10 @@ class StateSpace(Paths):
         if self._progress is not None:
             self._progress(len(self.states), len(self.states))
 
-    def _out_of_time(self) -> bool:
-        if self._max_seconds is not None and time.monotonic() - self._began > self._max_seconds:
-            self.stopped = f"the budget of {self._max_seconds:g} s was used up"
-            return True
-        return False
+    def _spent(self) -> bool:
+        """Tell whether time or memory is used up; if so, say what."""
+        self.stopped = self.stopped or self._budget.spent()
+        return self.stopped is not None
 
     def _put(self, here: int, outcome: str, queue: deque[int]) -> None:
         """Put an outcome into a control state."""
@@ -253,7 +254,7 @@ class StateSpace(Paths):
                     if key not in seen:
                         seen.add(key)
                         queue.append((left.place, left.state))
-            if self._out_of_time() or len(seen) > self._max_states or self._keys.grown is not None:
+            if self._spent() or len(seen) > self._max_states or self._keys.grown is not None:
                 self.stopped = self.stopped or f"the budget of {self._max_states} control states was used up"
                 break
         return False
@@ -295,6 +296,14 @@ class StateSpace(Paths):
         self.depths = [self.depths[old] for old in number]
         self._movers = [self._movers[old] for old in number]
 
+    def seen(self, index: int) -> Mapping[str, Any]:
+        """Give the state as the branch sees it that moves next in a control state.
+
+        Args:
+            index: the control state.
+        """
+        return view(self.positions[index], self.states[index], self._movers[index])
+
     def entered(self, index: int) -> Mapping[str, Any]:
         """Give the state that an action sees in a control state: after the entry updates.
 
@@ -312,6 +321,7 @@ def explore(
     *,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
+    max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> StateSpace:
     """Explore every outcome script of a model.
@@ -320,9 +330,10 @@ def explore(
         model: the graph under test.
         max_states: the budget of control states.
         max_seconds: the budget of time.
+        max_memory: the budget of memory: MiB that the process may hold.
         progress: called now and then with states explored and states known.
 
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
     """
-    return StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
+    return StateSpace(model, max_states=max_states, progress=progress, budget=Budget(max_seconds, max_memory))

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN
+from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN, script_text
 from diagnosis.views.labels import visible_lines
 from diagnosis.views.tables import path_text
 
@@ -184,6 +184,28 @@ class Terminal:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
+
+    def findings(self, proof: Proof) -> None:
+        """Write what was found beside the properties, and how many scripts there are by length and by ending.
+
+        Args:
+            proof: the proof.
+        """
+        self.heading("Findings")
+        self.table(("finding", "where", "detail"), [(each.kind, each.where, each.detail) for each in proof.findings])
+        for each in proof.findings:
+            if each.script is not None:
+                self.line(f"{each.kind} at {each.where}, shown by: {script_text(each.script)}")
+        if not proof.findings:
+            self.line("none")
+        if proof.lengths is None or proof.terminations is None:
+            return
+        self.heading("Scripts by node executions")
+        self.table(("executions", "scripts"), proof.lengths.items(), numbers=("executions", "scripts"))
+        self.heading("How runs end")
+        columns = ("termination reason", "final node", "scripts", "shortest", "longest")
+        rows = [(e.reason or "(error)", e.node, e.scripts, e.shortest, e.longest) for e in proof.terminations]
+        self.table(columns, rows, numbers=columns[2:])
 
 
 @contextmanager
