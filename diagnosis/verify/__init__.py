@@ -2,6 +2,7 @@
 
 from diagnosis.verify.baseline import Baseline, BaselineError, read_baseline
 from diagnosis.verify.budget import INTERRUPTED, Budget
+from diagnosis.verify.compare import Change, Changed, Comparison, compare
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
 from diagnosis.verify.findings import Remark, remarks_on
@@ -23,6 +24,9 @@ __all__ = [
     "BaselineError",
     "Budget",
     "Call",
+    "Change",
+    "Changed",
+    "Comparison",
     "Coverage",
     "Ending",
     "Item",
@@ -36,6 +40,7 @@ __all__ = [
     "Transition",
     "Verdict",
     "claims_of",
+    "compare",
     "explore",
     "find_lasso",
     "kinds_of",

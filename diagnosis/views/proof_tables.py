@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from diagnosis.verify import script_text
-from diagnosis.views.frames import COUNT, TEXT, frame
+from diagnosis.verify.meeting import KINDS
+from diagnosis.views.frames import COUNT, SOME, TEXT, frame
 
 if TYPE_CHECKING:
     import pandas
 
-    from diagnosis.verify import Proof
+    from diagnosis.verify import Comparison, Proof
 
 
 def findings_table(proof: Proof) -> pandas.DataFrame:
@@ -59,3 +60,34 @@ def endings_table(proof: Proof) -> pandas.DataFrame:
         columns,
         ((each.reason, each.node, each.scripts, each.shortest, each.longest) for each in proof.terminations or ()),
     )
+
+
+def changes_table(comparison: Comparison) -> pandas.DataFrame:
+    """Give a row a kind of change between two versions of a graph.
+
+    Args:
+        comparison: the comparison.
+
+    Returns:
+        Columns ``kind``, ``before`` and ``after`` (how many complete scripts of either version changed so; missing
+        where there is no finite count), ``detail``, ``path_before`` and ``path_after`` (of the shortest one, such as
+        ``a > b``; missing where there is none).
+    """
+    columns = {
+        "kind": TEXT, "before": SOME, "after": SOME, "detail": TEXT, "path_before": TEXT, "path_after": TEXT
+    }  # fmt: skip
+    shortest = {change.kind: change for change in comparison.changes}
+    rows = []
+    for kind in KINDS:
+        count, change = (comparison.changed or {}).get(kind), shortest.get(kind)
+        paths = [] if change is None else [" > ".join(s.expect.path or ()) for s in (change.before, change.after)]
+        rows.append(
+            (
+                kind,
+                None if count is None else count.before,
+                None if count is None else count.after,
+                None if change is None else change.detail,
+                *(paths or (None, None)),
+            )
+        )
+    return frame(columns, rows)

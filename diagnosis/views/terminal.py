@@ -20,7 +20,7 @@ from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Coverage, Proof
+    from diagnosis.verify import Comparison, Coverage, Proof
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
 """How the names begin of properties that are told in one line where they hold."""
@@ -184,6 +184,23 @@ class Terminal:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
+
+    def comparison(self, comparison: Comparison) -> None:
+        """Write how many scripts changed, the shortest of each kind, and how the alphabets differ.
+
+        Args:
+            comparison: the comparison.
+        """
+        self.line(comparison.verdict, "bold")
+        if comparison.changed is not None:
+            rows = [(kind, count.before, count.after) for kind, count in comparison.changed.items()]
+            self.table(("changed", "scripts before", "after"), rows, numbers=("scripts before", "after"))
+        for change in comparison.changes:
+            self.line(f"{change.kind}: {change.detail}", "red")
+            for version, scenario in (("before", change.before), ("after", change.after)):
+                self.line(f"  {version:6}  {' > '.join(scenario.expect.path or ())}")
+        for line in comparison.alphabets:
+            self.line(line, "red")
 
     def findings(self, proof: Proof) -> None:
         """Write what was found beside the properties, and how many scripts there are by length and by ending.
