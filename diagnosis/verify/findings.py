@@ -107,14 +107,14 @@ def _never_decided(space: StateSpace) -> Iterator[Remark]:
             if before[rule.name]:
                 order = [each.name for each in decision.rules]
                 first_ones = sorted(before[rule.name], key=order.index)
-                yield Remark("shadowed_rule", where, f"wherever it holds, {_and(first_ones)} decides before it")
+                yield Remark("shadowed_rule", where, f"wherever it holds, {_or(first_ones)} decides before it")
             else:
                 never = [c.name for c in rule.when if c.name not in true[rule.name]]
-                what = f"{_and(never)} never holds" if len(never) == 1 else f"{_and(never)} never hold"
-                yield Remark("unreachable_rule", where, what if never else "its conditions never hold together")
+                what = f"{_or(never)} never holds" if never else "its conditions never hold together"
+                yield Remark("unreachable_rule", where, what)
 
 
-def _and(names: Iterable[str]) -> str:
+def _or(names: Iterable[str]) -> str:
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
 
@@ -148,7 +148,7 @@ def _left_to_the_default(space: StateSpace) -> Iterator[Remark]:
                 by_outcome.setdefault(edge.outcome, set()).add(edge.choice.rule)
         for outcome, rules in by_outcome.items():
             if rules <= open_ones:
-                told = _and(sorted(rule for rule in rules if rule is not None))
+                told = _or(sorted(rule for rule in rules if rule is not None))
                 detail = f"no rule with conditions ever handles it: it is left to {told}"
                 yield Remark("default_outcome", f"{node}.{outcome}", detail)
 
