@@ -68,9 +68,9 @@ def test_an_interrupt_reaches_the_search_of_one_property():
     """The graph itself is small; only the memory of the property has no end."""
     claim = always("counting", "x", lambda move, n: True, start=0, remember=lambda n, move: n + 1)
     model = retrying(2, count=False, claims=(claim,))
-    whole = prove(model)
-    assert whole.space.complete
-    states = len(whole.space.states)
+    space = explore(model)
+    assert space.complete
+    states = len(space.states)
     began = time.monotonic()
     proof = prove(model, interrupted=asked(states + 1000))
     found = next(verdict for verdict in proof.verdicts if verdict.claim.name == "counting")
