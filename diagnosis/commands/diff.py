@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import NonEmptyPath, budgets, common, terminal
+from diagnosis.commands.options import MEMORY, common, exploring, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, print_json
 from diagnosis.scenarios import write_scenario
@@ -17,12 +17,8 @@ from diagnosis.views.terminal import progress
 @click.command()
 @click.argument("before")
 @click.argument("after")
-@click.option(
-    "--save",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
-    help="Save the shortest script of each kind of change there, as a scenario for either version.",
-)
-@budgets
+@exploring("the shortest script of each kind of change, as it runs in either version,")
+@MEMORY
 @common
 def diff(
     before: str,

@@ -44,6 +44,40 @@ def common(command: F) -> F:
     )(command)
 
 
+def exploring(saved: str) -> Callable[[F], F]:
+    """Give a command the options --save, --max-states and --max-seconds.
+
+    Args:
+        saved: what is saved, for the help.
+
+    Returns:
+        The decorator of a command's function, which takes ``save``, ``max_states`` and ``max_seconds``.
+    """
+
+    def decorated(command: F) -> F:
+        for option in (
+            click.option(
+                "--max-seconds",
+                type=Finite(0, min_open=True),
+                default=MAX_SECONDS,
+                show_default=True,
+                help="Budget of time; what was not found by then is not proven.",
+            ),
+            click.option(
+                "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
+            ),
+            click.option(
+                "--save",
+                type=NonEmptyPath(path_type=Path, file_okay=False),
+                help=f"Save {saved} there as a scenario file.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorated
+
+
 def terminal(as_json: bool) -> Terminal:
     """Give the stream that tables go to.
 
@@ -162,32 +196,9 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def budgets(command: F) -> F:
-    """Give a command the options --max-states, --max-seconds and --max-memory.
-
-    Args:
-        command: the command's function; it takes ``max_states``, ``max_seconds`` and ``max_memory``.
-
-    Returns:
-        The function with the options.
-    """
-    for option in (
-        click.option("--max-memory", type=click.IntRange(1), metavar="MIB", help="Budget of memory of the process."),
-        click.option(
-            "--max-seconds",
-            type=Finite(0, min_open=True),
-            default=MAX_SECONDS,
-            show_default=True,
-            help="Budget of time; what was not found by then is not proven.",
-        ),
-        click.option(
-            "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
+MEMORY = click.option(
+    "--max-memory", type=click.IntRange(1), metavar="MIB", help="Budget of memory: what the process may hold."
+)
 JUNIT = click.option(
     "--junit",
     type=NonEmptyPath(path_type=Path, dir_okay=False),

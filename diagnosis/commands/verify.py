@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import JUNIT, NonEmptyPath, budgets, common, proven, terminal
+from diagnosis.commands.options import JUNIT, MEMORY, NonEmptyPath, common, exploring, proven, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json
 from diagnosis.scenarios import scenario_text, write_scenario
@@ -15,11 +15,8 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 
 @click.command()
 @click.argument("graph", required=False)
-@click.option(
-    "--save",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
-    help="Save each counterexample there as a scenario file.",
-)
+@exploring("each counterexample")
+@MEMORY
 @click.option("--findings", is_flag=True, help="Tell what else a reviewer should know, and count scripts by length.")
 @click.option("--strict", is_flag=True, help="Fail on every finding too that the baseline does not accept.")
 @click.option(
@@ -35,7 +32,6 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
     help="Accept all that is found now: write it to this .json file.",
 )
 @JUNIT
-@budgets
 @common
 def verify(
     graph: str | None,
