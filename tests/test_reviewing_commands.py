@@ -161,7 +161,7 @@ def test_two_versions_are_compared(here):
     assert call("diff", "own_review:good", "own_review:good").exit_code == 0
     result = call("diff", "own_review:good", "own_review:other", "--save", "changed")
     assert result.exit_code == 1
-    assert "1 scripts run the same, 1 changed" in result.stdout
+    assert "scripts that run the same: 1; that changed: 1 before, 1 after" in result.stdout
     assert "call 1, a=fine: the run ends for ONE before, the run ends for UNO after" in result.stdout
     for version, graph in (("before", "good"), ("after", "other")):
         file = f"changed/diff_termination_{version}.yaml"

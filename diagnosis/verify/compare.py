@@ -95,12 +95,11 @@ class Comparison(Shown):
         if self.changed is None or self.unchanged is None:
             word = "scripts changed" if self.changes else "no change was found" if self.complete else "not proven"
             return f"{word}; {self.reason}"
-        total = sum(count.before for count in self.changed.values())
-        return (
-            f"{self.unchanged} scripts run the same, {total} changed"
-            if total
-            else (f"all {self.unchanged} shared scripts run the same")
+        before, after = (
+            sum(getattr(count, version) for count in self.changed.values()) for version in ("before", "after")
         )
+        told = f"scripts that run the same: {self.unchanged}"
+        return f"{told}; that changed: {before} before, {after} after" if before or after else f"{told}; none changed"
 
     @property
     def alphabets(self) -> tuple[str, ...]:

@@ -152,6 +152,8 @@ class Meeting:
             for winner in dict.fromkeys((*ours, *theirs)):
                 one, other = ours.get(winner), theirs.get(winner)
                 if one is None or other is None:
+                    if not (self.left if one is None else self.right).complete:
+                        continue  # it may only not have been explored
                     yield Shared(here, one, other, "path" if known else None)
                     continue
                 kind = _kind(self.left, one, self.right, other)

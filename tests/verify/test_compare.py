@@ -95,7 +95,7 @@ def test_the_contract_graph_runs_like_itself():
     found = compare(diagnosis_model(), diagnosis_model())
     assert (found.same, found.unchanged) == (True, 10903)
     assert found.changed == dict.fromkeys(("path", "termination", "reason"), Changed(0, 0))
-    assert found.verdict == "all 10903 shared scripts run the same"
+    assert found.verdict == "scripts that run the same: 10903; none changed"
 
 
 def test_a_rule_that_goes_elsewhere_changes_just_the_scripts_that_take_it():
@@ -183,6 +183,18 @@ def test_what_was_not_explored_is_not_called_the_same():
     assert not found.same
     assert found.verdict == "not proven; bound hit: the budget of 50 control states was used up"
     assert found.to_json()["reason"] == "bound hit: the budget of 50 control states was used up"
+
+
+@pytest.mark.parametrize("states", range(20, 40))
+def test_what_only_one_search_came_to_is_no_change(states):
+    """The smaller version gets further within the same budget; what both were seen to do is alike."""
+    before = unreachable_guard()
+    after = dataclasses.replace(
+        before, alphabet={**before.alphabet, "router": {"alpha": before.alphabet["router"]["alpha"]}}
+    )
+    for versions in ((before, after), (after, before)):
+        found = compare(*versions, max_states=states)
+        assert (found.changes, found.same) == ((), False)
 
 
 def test_a_change_is_found_where_runs_go_on_for_ever():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from branched_models import drawn
 from graphs import idle, misspelt, retrying, unreachable_guard
+from hypothesis import HealthCheck, given, settings
+from random_forks import forked_terms, model_of
 from random_models import random_model, runs_of
 
 from diagnosis.catalog import diagnosis_model
@@ -23,7 +25,7 @@ from diagnosis.runtime import (
     StateGraph,
     always,
 )
-from diagnosis.verify import explore, prove, remarks_on
+from diagnosis.verify import compare, explore, prove, remarks_on
 from diagnosis.views.proof_tables import endings_table, findings_table, lengths_table
 
 
@@ -381,3 +383,21 @@ def test_without_a_finite_count_there_is_no_table():
     document = proof.to_json(findings=True)
     assert (document["lengths"], document["terminations"]) == (None, None)
     assert [each["where"] for each in document["findings"] if each["kind"] == "unbounded_read"] == ["steps"]
+
+
+@given(forked_terms())
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+def test_graphs_with_branches_are_looked_through_too(terms):
+    model = model_of(terms)
+    proof = prove(model, max_states=2000)
+    assert all(each.detail for each in proof.findings)
+    executed = {proof.space.node(index) for index in range(len(proof.space.states))}
+    if proof.space.complete:
+        never = {each.where for each in proof.findings if each.kind == "unreachable_node"}
+        assert never == set(model.graph.definition.names) - executed
+    if proof.lengths is not None:
+        assert sum(proof.lengths.values()) == proof.scripts
+        assert (min(proof.lengths), max(proof.lengths)) == (proof.shortest_path, proof.longest_path)
+        assert sum(each.scripts for each in proof.terminations) == proof.scripts
+        found = compare(model, model, max_states=2000)
+        assert (found.same, found.unchanged) == (True, proof.scripts)
