@@ -268,3 +268,23 @@ def test_the_real_process_is_interrupted_from_outside(here):
     assert process.returncode == 2, err
     assert "bound hit: it was interrupted" in out
     assert "Traceback" not in err
+
+
+def test_a_decision_that_reads_what_has_no_bound_is_warned_of(here):
+    result = call("verify", "own_review:interrupting", "--max-states", "100")
+    assert "warning: n: the decision of a reads it, and it took more than 8 values" in result.stdout
+    assert "warning" not in call("verify").stdout
+
+
+def test_what_a_baseline_accepts_is_only_counted(here):
+    call("verify", "own_review:good", "--write-baseline", "accepted.json")
+    arguments = ("verify", "own_review:model", "--strict", "--baseline", "accepted.json")
+    result = call(*arguments)
+    assert "shadowed_rule" in result.stdout
+    assert "default_outcome" not in result.stdout
+    assert "1 findings\naccepted by the baseline: 2 findings, 0 properties\n" in result.stdout
+    document = json.loads(call(*arguments, "--json").stdout)
+    assert document["accepted"] == [
+        {"kind": "default_outcome", "where": "a.other"},
+        {"kind": "read_before_written", "where": "status"},
+    ]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from diagnosis.graphs import Models
-from diagnosis.process import BROKEN, REFUSED, stopping
+from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
 from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
@@ -153,7 +153,14 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     return found
 
 
-def proven(name: str, model: Model, max_states: int, max_seconds: float | None, max_memory: int | None = None) -> Proof:
+def proven(
+    name: str,
+    model: Model,
+    max_states: int,
+    max_seconds: float | None,
+    max_memory: int | None = None,
+    interrupted: Callable[[], bool] | None = None,
+) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -162,11 +169,12 @@ def proven(name: str, model: Model, max_states: int, max_seconds: float | None, 
         max_states: the budget of states.
         max_seconds: the budget of time.
         max_memory: the budget of memory: MiB that the process may hold.
+        interrupted: asked now and then whether to stop, as if a budget were used up.
 
     Returns:
-        The proof; one of what was found so far, where the user interrupted it.
+        The proof.
     """
-    with progress(f"exploring {safe(name)}") as advance, stopping() as interrupted:
+    with progress(f"exploring {safe(name)}") as advance:
         return prove(
             model,
             max_states=max_states,

@@ -8,7 +8,7 @@ import click
 
 from diagnosis.commands.options import JUNIT, MEMORY, NonEmptyPath, common, exploring, proven, terminal
 from diagnosis.graphs import Models
-from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json
+from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json, stopping
 from diagnosis.scenarios import scenario_text, write_scenario
 from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 
@@ -64,7 +64,8 @@ def verify(
         raise RefusedError(f"--write-baseline: found {str(write_baseline)!r}; allowed: a file that ends in .json")
     model = Models(graphs).chosen(graph)
     accepted = None if baseline is None else read_baseline(baseline)
-    proof = proven(model.name, model, max_states, max_seconds, max_memory)
+    with stopping() as interrupted:
+        proof = proven(model.name, model, max_states, max_seconds, max_memory, interrupted)
     if write_baseline is not None:
         accepted = Baseline.of(proof)
         write_file(write_baseline, accepted.text().encode())
@@ -81,13 +82,16 @@ def verify(
     for file in saved:
         out.raw(f"saved {file}")
     if told:
-        out.findings(proof)
-    for kind, where in () if accepted is None else accepted.stale(proof):
-        out.line(f"accepted, but not found any more: {kind} at {where}")
+        out.findings(proof, accepted)
     if junit is not None:
         write_file(junit, proof_junit(proof, accepted, strict=strict).encode())
     if as_json:
-        print_json(proof.to_json(findings=told))
+        document = proof.to_json(findings=told)
+        if accepted is not None:
+            document["accepted"] = [
+                {"kind": kind, "where": where} for kind, where in sorted(accepted.accepted - set(accepted.stale(proof)))
+            ]
+        print_json(document)
     return _status(proof, accepted, strict=strict)
 
 

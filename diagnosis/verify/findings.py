@@ -60,7 +60,7 @@ def remarks_on(space: StateSpace) -> tuple[Remark, ...]:
     found += _unmapped(space)
     found += (Remark("read_before_written", *told) for told in read_too_soon(space))
     found += _never_read(space)
-    found += _only_grows(space) if space.complete else _unbounded(space)
+    found += _only_grows(space) if space.complete else unbounded(space)
     return tuple(found)
 
 
@@ -217,8 +217,12 @@ def _only_grows(space: StateSpace) -> Iterator[Remark]:
             yield Remark("only_grows", key, f"it counts from {low} to {high}, and nothing ever sets it back")
 
 
-def _unbounded(space: StateSpace) -> Iterator[Remark]:
-    """Tell each key on which a decision depends and whose values did not come to an end."""
+def unbounded(space: StateSpace) -> Iterator[Remark]:
+    """Tell each key that a decision reads and whose values did not come to an end.
+
+    Args:
+        space: what was explored before the search gave up.
+    """
     definition = space.model.graph.definition
     readers: dict[str, list[str]] = {}
     for conditional in definition.conditionals:

@@ -10,7 +10,7 @@ from typing import Any
 from diagnosis.runtime import Decision, Model, Property, RouterDecision, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.findings import Remark, remarks_on
+from diagnosis.verify.findings import Remark, remarks_on, unbounded
 from diagnosis.verify.lasso import Lasso
 from diagnosis.verify.paths import Script
 from diagnosis.verify.space import StateSpace
@@ -93,6 +93,11 @@ class Proof(Shown):
     def findings(self) -> tuple[Remark, ...]:
         """What a reviewer should know beside the properties; see :func:`~diagnosis.verify.findings.remarks_on`."""
         return remarks_on(self.space)
+
+    @property
+    def unbounded(self) -> tuple[Remark, ...]:
+        """The keys that decisions read and whose values did not come to an end within the budget."""
+        return () if self.space.complete else tuple(unbounded(self.space))
 
     @cached_property
     def _tally(self) -> Tally | None:

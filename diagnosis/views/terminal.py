@@ -20,7 +20,7 @@ from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Comparison, Coverage, Proof
+    from diagnosis.verify import Baseline, Comparison, Coverage, Proof
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
 """How the names begin of properties that are told in one line where they hold."""
@@ -182,6 +182,8 @@ class Terminal:
             self.line(f"{count} taken by some script")
         if proof.never_taken:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
+        for remark in proof.unbounded:
+            self.line(f"warning: {remark.where}: {remark.detail}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
 
@@ -202,19 +204,30 @@ class Terminal:
         for line in comparison.alphabets:
             self.line(line, "red")
 
-    def findings(self, proof: Proof) -> None:
+    def findings(self, proof: Proof, baseline: Baseline | None = None) -> None:
         """Write what was found beside the properties, and how many scripts there are by length and by ending.
 
         Args:
             proof: the proof.
+            baseline: what was accepted: it is only counted.
         """
         self.heading("Findings")
-        self.table(("finding", "where", "detail"), [(each.kind, each.where, each.detail) for each in proof.findings])
-        for each in proof.findings:
+        found = [each for each in proof.findings if baseline is None or not baseline.accepts(each)]
+        if found:
+            self.table(("finding", "where", "detail"), [(each.kind, each.where, each.detail) for each in found])
+        for each in found:
             if each.script is not None:
                 self.line(f"{each.kind} at {each.where}, shown by: {script_text(each.script)}")
-        if not proof.findings:
-            self.line("none")
+        self.line(f"{len(found)} findings")
+        if baseline is not None:
+            broken = [verdict.claim.name for verdict in proof.verdicts if baseline.accepts(verdict)]
+            self.line(
+                f"accepted by the baseline: {len(proof.findings) - len(found)} findings, {len(broken)} properties"
+            )
+            for name in broken:
+                self.line(f"accepted though broken: {name}")
+            for kind, where in baseline.stale(proof):
+                self.line(f"accepted, but not found any more: {kind} at {where}")
         if proof.lengths is None or proof.terminations is None:
             return
         self.heading("Scripts by node executions")
