@@ -301,3 +301,28 @@ def test_every_rule_of_a_users_graph_is_claimed_to_be_taken():
     names = {found.claim.name for found in proof.verdicts if found.claim.kind == "sometimes"}
     assert names == {"rule_taken:fetch.FETCHED", "rule_taken:fetch.RETRY", "rule_taken:fetch.EXHAUSTED"}
     assert json.loads(json.dumps(proof.to_json()))["properties"]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_lasso_is_the_one_that_is_reached_soonest(seed):
+    model = looping(seed)
+    targets = {name: model.graph.definition.conditional(name).targets for name in model.alphabet}
+
+    def onward(place):
+        return [] if place[0] == END else [(targets[place[0]][way], way) for way in model.alphabet[place[0]]]
+
+    def reached(start):
+        """Give each place that is reached from one, with the fewest steps to it."""
+        steps, layer = {}, [start]
+        for count in range(1, 20):
+            layer = [there for here in layer for there in onward(here) if there not in steps]
+            steps |= dict.fromkeys(layer, count)
+        return steps
+
+    start = ("n0", None)
+    depths = {**reached(start), start: 0}
+    on_a_cycle = [place for place in depths if place in reached(place)]
+    lasso = prove(model).lasso
+    assert (lasso is not None) is bool(on_a_cycle)
+    if lasso is not None:
+        assert len(lasso.stem) == min(depths[place] for place in on_a_cycle)
