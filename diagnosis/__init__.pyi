@@ -178,7 +178,13 @@ from .runtime import (
     ends as ends,
 )
 from .runtime import (
+    eventually as eventually,
+)
+from .runtime import (
     freeze as freeze,
+)
+from .runtime import (
+    never_after as never_after,
 )
 from .runtime import (
     register_immutable as register_immutable,
@@ -196,6 +202,9 @@ from .scenarios import (
     Expect as Expect,
 )
 from .scenarios import (
+    MinimiseError as MinimiseError,
+)
+from .scenarios import (
     Scenario as Scenario,
 )
 from .scenarios import (
@@ -208,7 +217,13 @@ from .scenarios import (
     SuiteResult as SuiteResult,
 )
 from .scenarios import (
+    case_of as case_of,
+)
+from .scenarios import (
     load as load,
+)
+from .scenarios import (
+    minimise as minimise,
 )
 from .scenarios import (
     run_scenario as run_scenario,
@@ -238,10 +253,28 @@ from .trace import (
     trace_of as trace_of,
 )
 from .verify import (
+    Baseline as Baseline,
+)
+from .verify import (
+    BaselineError as BaselineError,
+)
+from .verify import (
+    Change as Change,
+)
+from .verify import (
+    Changed as Changed,
+)
+from .verify import (
+    Comparison as Comparison,
+)
+from .verify import (
     Coverage as Coverage,
 )
 from .verify import (
     DisagreementError as DisagreementError,
+)
+from .verify import (
+    Ending as Ending,
 )
 from .verify import (
     Lasso as Lasso,
@@ -253,10 +286,16 @@ from .verify import (
     PropertyError as PropertyError,
 )
 from .verify import (
+    Remark as Remark,
+)
+from .verify import (
     StateSpace as StateSpace,
 )
 from .verify import (
     Verdict as Verdict,
+)
+from .verify import (
+    compare as compare,
 )
 from .verify import (
     explore as explore,
@@ -266,6 +305,9 @@ from .verify import (
 )
 from .verify import (
     prove as prove,
+)
+from .verify import (
+    read_baseline as read_baseline,
 )
 from .verify import (
     scenario_for as scenario_for,
@@ -283,6 +325,9 @@ from .views import (
     RenderError as RenderError,
 )
 from .views import (
+    changes_table as changes_table,
+)
+from .views import (
     coverage_summary as coverage_summary,
 )
 from .views import (
@@ -292,10 +337,22 @@ from .views import (
     draw as draw,
 )
 from .views import (
+    endings_table as endings_table,
+)
+from .views import (
     events_table as events_table,
 )
 from .views import (
     explanation_table as explanation_table,
+)
+from .views import (
+    findings_table as findings_table,
+)
+from .views import (
+    lengths_table as lengths_table,
+)
+from .views import (
+    proof_junit as proof_junit,
 )
 from .views import (
     proof_table as proof_table,
@@ -311,6 +368,9 @@ from .views import (
 )
 from .views import (
     shipped_scenarios as shipped_scenarios,
+)
+from .views import (
+    suite_junit as suite_junit,
 )
 from .views import (
     terminations_table as terminations_table,
@@ -329,7 +389,12 @@ __all__ = [
     "ActionError",
     "Actions",
     "Append",
+    "Baseline",
+    "BaselineError",
+    "Change",
+    "Changed",
     "Command",
+    "Comparison",
     "CompileError",
     "CompiledGraph",
     "Condition",
@@ -345,6 +410,7 @@ __all__ = [
     "DrawError",
     "Effect",
     "EffectError",
+    "Ending",
     "Event",
     "Executed",
     "Expect",
@@ -358,6 +424,7 @@ __all__ = [
     "Lasso",
     "LimitError",
     "Merge",
+    "MinimiseError",
     "Model",
     "Move",
     "OrchestrationEvent",
@@ -368,6 +435,7 @@ __all__ = [
     "PropertyError",
     "ReadError",
     "Reading",
+    "Remark",
     "Remove",
     "RenderError",
     "Replace",
@@ -396,20 +464,31 @@ __all__ = [
     "bound",
     "build_graph",
     "build_trace",
+    "case_of",
+    "changes_table",
+    "compare",
     "coverage_summary",
     "coverage_table",
     "diagnosis_model",
     "draw",
+    "endings_table",
     "ends",
     "events_table",
+    "eventually",
     "explanation_table",
     "explore",
+    "findings_table",
     "freeze",
+    "lengths_table",
     "load",
     "measure",
+    "minimise",
     "models",
+    "never_after",
+    "proof_junit",
     "proof_table",
     "prove",
+    "read_baseline",
     "register_immutable",
     "rules_table",
     "run_scenario",
@@ -423,6 +502,7 @@ __all__ = [
     "shipped_scenarios",
     "sometimes",
     "state_graph",
+    "suite_junit",
     "terminations_table",
     "thaw",
     "trace_of",

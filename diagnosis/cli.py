@@ -8,6 +8,7 @@ import click
 
 from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
+from diagnosis.commands.diff import diff
 from diagnosis.commands.draw import draw
 from diagnosis.commands.lab import lab
 from diagnosis.commands.run import run
@@ -25,7 +26,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, draw, lab):
+for _command in (tour, run, coverage, verify, diff, draw, lab):
     app.add_command(_command)
 
 

@@ -7,9 +7,11 @@ import errno
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -99,6 +101,30 @@ class Group(click.Group):
         except Exception as error:
             return REFUSED, f"{told(error)}{where(error)}"
         return (status if isinstance(status, int) else 0), None
+
+
+@contextlib.contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Take an interrupt (Ctrl-C) as the wish to stop and tell what was found so far; a second one stops at once.
+
+    Yields:
+        A function that tells whether to stop.
+    """
+    asked = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def print_json(document: object) -> None:

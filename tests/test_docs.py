@@ -112,3 +112,56 @@ def test_the_subgraph_that_is_shown_is_scripted_by_its_outer_names(branched):
         assert call("verify", "my_subgraph:model").exit_code == 0
     finally:
         sys.modules.pop("my_subgraph", None)
+
+
+def test_the_properties_that_are_shown_are_judged_as_told(here):
+    (here / "my_claims.py").write_text(block("verification.md", "python"))
+    result = call("verify", "my_claims:model", "--json")
+    sys.modules.pop("my_claims", None)
+    verdicts = {each["name"]: (each["kind"], each["holds"]) for each in json.loads(result.stdout)["properties"]}
+    assert verdicts["tries_stay_small"] == ("always", True)
+    assert verdicts["second_try_works"] == ("sometimes", True)
+    assert verdicts["no_fetch_after_giving_up"] == ("never_after", True)
+    assert verdicts["fetches"] == ("eventually", True)
+    # The fault of that graph is still there.
+    assert verdicts["every_run_ends"] == ("eventually", False)
+
+
+def test_the_commands_of_the_page_on_verification_work(here):
+    (here / "old_graphs.py").write_text((here / "my_graphs.py").read_text().replace('"EXHAUSTED"', '"LOST"'))
+    (here / "my_scenarios").mkdir()
+    failing = "{name: wrong, graph: fetcher, script: {fetch: [failed, ok]}, expect: {path: [fetch, give_up]}}"
+    (here / "my_scenarios" / "wrong.yaml").write_text(failing)
+    shown = re.findall(r"^diagnosis (.*)$", (DOCS / "verification.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [line.split()[0] for line in shown] == ["verify", "verify", "verify", "diff", "run"]
+    found = []
+    for line in shown:
+        arguments = [*line.split(), *(["--graph", "fetcher=my_graphs:model"] if line.startswith("run") else [])]
+        result = call(*arguments)
+        assert "Traceback" not in result.output
+        found.append(result.exit_code)
+    sys.modules.pop("old_graphs", None)
+    # The graph is faulty until that is accepted; the reason differs; the scenario still fails.
+    assert found == [1, 0, 0, 1, 1]
+    assert Path("verify.xml").exists()
+    assert Path("small/wrong_minimised.yaml").exists()
+    assert sorted(path.name for path in Path("changed").iterdir()) == [
+        "diff_reason_after.yaml",
+        "diff_reason_before.yaml",
+    ]
+
+
+def test_every_finding_and_kind_of_property_has_its_line():
+    import inspect
+
+    from diagnosis.runtime import properties
+    from diagnosis.verify import findings
+
+    page = (DOCS / "verification.md").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'Remark\("(\w+)"', inspect.getsource(findings)))
+    assert len(kinds) == 10
+    for kind in kinds:
+        assert f"`{kind}`" in page, kind
+    for name in ("always", "sometimes", "never_after", "eventually", "ends", "bound"):
+        assert callable(getattr(properties, name))
+        assert f"| `{name}" in page, name

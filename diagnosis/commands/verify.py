@@ -6,51 +6,75 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, proven, terminal
+from diagnosis.commands.options import JUNIT, MEMORY, NonEmptyPath, common, exploring, proven, terminal
 from diagnosis.graphs import Models
-from diagnosis.process import BROKEN, print_json
+from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json, stopping
 from diagnosis.scenarios import scenario_text, write_scenario
-from diagnosis.verify import MAX_STATES
+from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 
 
 @click.command()
 @click.argument("graph", required=False)
+@exploring("each counterexample")
+@MEMORY
+@click.option("--findings", is_flag=True, help="Tell what else a reviewer should know, and count scripts by length.")
+@click.option("--strict", is_flag=True, help="Fail on every finding too that the baseline does not accept.")
 @click.option(
-    "--save",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
-    help="Save each counterexample there as a scenario file.",
+    "--baseline",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Accept what this file lists: it does not fail.",
 )
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
 @click.option(
-    "--max-seconds",
-    type=Finite(0, min_open=True),
-    default=MAX_SECONDS,
-    show_default=True,
-    help="Budget of time; what was not found by then is not proven.",
+    "--write-baseline",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Accept all that is found now: write it to this .json file.",
 )
 @click.option("--interleave", is_flag=True, help="Let branches move in any order too, and count that.")
+@JUNIT
 @common
 def verify(
     graph: str | None,
     save: Path | None,
+    findings: bool,
+    strict: bool,
+    baseline: Path | None,
+    write_baseline: Path | None,
+    junit: Path | None,
     max_states: int,
     max_seconds: float,
     interleave: bool,
+    max_memory: int | None,
     graphs: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Explore every outcome script of a graph and give a verdict on each property.
 
-    GRAPH is a shipped graph, one given with --graph, or MODULE:ATTRIBUTE.
+    GRAPH is a shipped graph, one given with --graph, or MODULE:ATTRIBUTE. Ctrl-C tells what was found so far.
 
     \b
     Example:
       diagnosis verify
       diagnosis verify my_graphs:model --save counterexamples/
       diagnosis verify my_branches:model --interleave
+      diagnosis verify my_graphs:model --strict --baseline accepted.json --junit verify.xml
     """
+    from diagnosis.views.files import write_file
+    from diagnosis.views.junit import proof_junit
+
+    if write_baseline is not None and write_baseline.suffix != ".json":
+        raise RefusedError(f"--write-baseline: found {str(write_baseline)!r}; allowed: a file that ends in .json")
     model = Models(graphs).chosen(graph)
-    proof = proven(model.name, model, max_states, max_seconds, interleave=interleave)
+    accepted = None if baseline is None else read_baseline(baseline)
+    with stopping() as interrupted:
+        proof = proven(model.name, model, max_states, max_seconds, max_memory, interrupted, interleave=interleave)
+    if write_baseline is not None:
+        accepted = Baseline.of(proof)
+        write_file(write_baseline, accepted.text().encode())
+    if accepted is not None:
+        accepted.must_fit(proof)
+    told = findings or strict or accepted is not None
     out = terminal(as_json)
     shown = proof.counterexamples
     saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]
@@ -61,6 +85,25 @@ def verify(
         out.raw(scenario_text(min(shown, key=lambda scenario: len(scenario.expect.path or ()))))
     for file in saved:
         out.raw(f"saved {file}")
+    if told:
+        out.findings(proof, accepted)
+    if junit is not None:
+        write_file(junit, proof_junit(proof, accepted, strict=strict).encode())
     if as_json:
-        print_json(proof.to_json())
-    return 0 if proof.holds else BROKEN
+        document = proof.to_json(findings=told)
+        if accepted is not None:
+            document["accepted"] = [
+                {"kind": kind, "where": where} for kind, where in sorted(accepted.accepted - set(accepted.stale(proof)))
+            ]
+        print_json(document)
+    return _status(proof, accepted, strict=strict)
+
+
+def _status(proof: Proof, accepted: Baseline | None, *, strict: bool) -> int:
+    """Tell the exit status: what is accepted does not count; of an interrupted proof only what is broken does."""
+    open_ones = [each for each in proof.verdicts if not each.holds and not (accepted and accepted.accepts(each))]
+    remarks = [each for each in proof.findings if not (accepted and accepted.accepts(each))] if strict else []
+    interrupted = any(each.holds is None and INTERRUPTED in each.detail for each in open_ones)
+    if interrupted and not any(each.holds is False for each in open_ones):
+        return REFUSED
+    return BROKEN if open_ones or remarks else 0

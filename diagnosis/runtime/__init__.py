@@ -64,7 +64,7 @@ from diagnosis.runtime.markers import Remove, ReplaceAll
 from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.position import Child, Forked, Place, Position, bracketed, forks, movable, positions
-from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
+from diagnosis.runtime.properties import Move, Property, always, bound, ends, eventually, never_after, sometimes
 from diagnosis.runtime.record import Winners
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop, decided_on
 from diagnosis.runtime.step import Entered, Step
@@ -167,11 +167,13 @@ __all__ = [
     "decided_on",
     "ends",
     "evaluate",
+    "eventually",
     "forks",
     "freeze",
     "is_text",
     "loops",
     "movable",
+    "never_after",
     "one_of",
     "positions",
     "register_immutable",

@@ -131,7 +131,8 @@ class Model(Shown):
             raise DefinitionError(f"the alphabet of model {self.name!r} must be a mapping: node -> outcome -> update")
         if not all(isinstance(claim, Property) for claim in self.properties):
             raise DefinitionError(
-                f"the properties of model {self.name!r} must be made by always, sometimes, ends or bound"
+                f"the properties of model {self.name!r} must be made by always, sometimes, "
+                "never_after, eventually, ends or bound"
             )
         for what, function in (("classify", self.classify), ("trace", self.trace)):
             if function is not None and not callable(function):
@@ -182,7 +183,7 @@ class Model(Shown):
     @property
     def claims(self) -> tuple[Property, ...]:
         """The properties to check: every run ends, the bound, and those of one's own."""
-        own = {claim.kind for claim in self.properties}
+        own = {claim.kind for claim in self.properties if claim.test is None}
         general: tuple[Property, ...] = () if "eventually" in own else (ends(),)
         if self.bound is not None and "bound" not in own:
             general += (bound(self.bound),)

@@ -3,6 +3,7 @@
 from diagnosis.scenarios.document import ENDINGS, Document, load_document
 from diagnosis.scenarios.fakes import Fakes, OutOfOutcomesError, ScriptedError, StrayKeyError
 from diagnosis.scenarios.limits import MAX_ALIASES, MAX_BYTES, MAX_DEPTH, MAX_NODES
+from diagnosis.scenarios.minimise import MinimiseError, minimise
 from diagnosis.scenarios.places import DocumentError, place_text
 from diagnosis.scenarios.result import NoSuchScenarioError, ScenarioResult, SuiteResult
 from diagnosis.scenarios.runner import observed, run_case, run_scenario, run_suite
@@ -25,6 +26,7 @@ __all__ = [
     "Expect",
     "ExpectedTransition",
     "Fakes",
+    "MinimiseError",
     "Models",
     "NoSuchScenarioError",
     "OutOfOutcomesError",
@@ -42,6 +44,7 @@ __all__ = [
     "find_files",
     "load",
     "load_document",
+    "minimise",
     "observed",
     "place_text",
     "run_case",

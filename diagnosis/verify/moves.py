@@ -230,6 +230,17 @@ def mover(place: Place) -> Position:
     return place if type(place) is Position else next(movable(place))
 
 
+def view(place: Place, state: Mapping[str, Any], here: Position) -> Mapping[str, Any]:
+    """Give what the branch sees that stands at a position.
+
+    Args:
+        place: where a run stands.
+        state: the state outside branches.
+        here: the position.
+    """
+    return child_at(place, here.path).state if here.path else state
+
+
 def contests(place: Place, path: Path) -> list[Forked]:
     """Give the ``any_of`` forks around a branch, outermost first.
 

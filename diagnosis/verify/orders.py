@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from diagnosis.runtime import DiagnosisError, Model, Property
+from diagnosis.verify.budget import Budget
 from diagnosis.verify.paths import Transition
 from diagnosis.verify.proof import Verdict
 from diagnosis.verify.sight import Sight
@@ -31,31 +31,28 @@ class Orders:
     Args:
         model: the graph under test.
         max_states: the budget of control states.
-        deadline: when the time is used up, by the monotonic clock; never where absent.
+        budget: what may be used up.
         progress: called now and then.
 
     Attributes:
         space: what was explored.
     """
 
-    def __init__(
-        self, model: Model, *, max_states: int, deadline: float | None = None, progress: Progress | None = None
-    ) -> None:
-        self._model, self._max_states, self._deadline = model, max_states, deadline
+    def __init__(self, model: Model, *, max_states: int, budget: Budget, progress: Progress | None = None) -> None:
+        self._model, self._max_states, self._budget = model, max_states, budget
         self._spaces: dict[frozenset[str], StateSpace] = {}
         self._cut = False
         self.space = self._explored(frozenset(), progress)
 
     def _explored(self, reads: frozenset[str], progress: Progress | None = None) -> StateSpace:
         if reads not in self._spaces:
-            left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
             self._spaces[reads] = StateSpace(
                 self._model,
                 extra=reads,
                 interleave=True,
                 max_states=self._max_states,
-                max_seconds=left,
                 progress=progress,
+                budget=self._budget,
             )
         return self._spaces[reads]
 
@@ -69,6 +66,8 @@ class Orders:
             DisagreementError: they differ.
         """
         claim, self._cut = verdict.claim, False
+        if claim.kind == "eventually" and claim.test is not None:
+            return verdict  # what runs tell of is the same in any order
         holds = self.holds(claim)
         if holds is None:
             # What a run shows is true, however it was found.
@@ -137,7 +136,7 @@ class Orders:
             hit = self._remembers(space, sight, claim.start)
         if hit:
             return claim.kind == "sometimes"
-        return None if self._cut or not space.complete else claim.kind == "always"
+        return None if self._cut or not space.complete else claim.kind != "sometimes"
 
     def _tells(self, space: StateSpace, test: Callable[[Transition], bool]) -> bool:
         """Tell whether some run tells of a transition that passes a test."""

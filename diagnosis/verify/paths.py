@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,34 @@ class Transition:
     def choices(self) -> tuple[Choice, ...]:
         """Every choice of the decision: none where there is no decision, several where it opened branches."""
         return () if self.choice is None else (self.choice, *self.others)
+
+
+def script_text(script: Script, between: str = ", ") -> str:
+    """Write a script, such as ``plan=ok, look=found (fast[0] wins)``.
+
+    Args:
+        script: its calls.
+        between: what stands between two calls.
+    """
+    return between.join(
+        f"{node}={outcome}" + "".join(f" ({won} wins)" for won in wins) for node, outcome, *wins in script
+    )
+
+
+def script_back(came: Mapping[Any, tuple[Any, Call] | None] | Sequence[tuple[int, Call] | None], place: Any) -> Script:
+    """Give the script that a search followed to a place.
+
+    Args:
+        came: each place that was reached -> the place before it and the call that led on; ``None`` for the first one.
+        place: one of them.
+    """
+    script: list[Call] = []
+    before = came[place]
+    while before is not None:
+        place, call = before
+        script.append(call)
+        before = came[place]
+    return tuple(reversed(script))
 
 
 class Paths:
@@ -151,13 +179,7 @@ class Paths:
         Args:
             index: the control state.
         """
-        script: list[Call] = []
-        parent = self._parents[index]
-        while parent is not None:
-            before, call = parent
-            script.append(call)
-            parent = self._parents[before]
-        return tuple(reversed(script))
+        return script_back(self._parents, index)
 
     def script_through(self, edge: Transition) -> Script:
         """Give the shortest script that ends with a transition.
@@ -230,7 +252,7 @@ class Paths:
         if not self.complete or self.cycles:
             return None
         scripts, longest = [0] * len(self.states), [0] * len(self.states)
-        for index in reversed(self._topological()):
+        for index in reversed(self.topological()):
             if self._movers[index].node == END:
                 scripts[index] = 1
             for edge in self.outgoing[index]:
@@ -239,7 +261,8 @@ class Paths:
                 longest[index] = max(longest[index], rest if edge.hidden else rest + 1)
         return scripts, longest
 
-    def _topological(self) -> list[int]:
+    def topological(self) -> list[int]:
+        """Give the control states in an order in which every transition leads onward; there must be no cycle."""
         waiting = [0] * len(self.states)
         for edge in self.transitions:
             if edge.target is not None:

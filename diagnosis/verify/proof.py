@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import Decision, Model, Property, RouterDecision, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
+from diagnosis.verify.findings import Remark, remarks_on, unbounded
 from diagnosis.verify.lasso import Lasso
 from diagnosis.verify.paths import Script
 from diagnosis.verify.races import Contender
 from diagnosis.verify.space import StateSpace
+from diagnosis.verify.tally import Ending, Tally
 
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
@@ -90,6 +92,30 @@ class Proof(Shown):
         """The node executions of the shortest run, or ``None`` where no run was seen to end."""
         return self.space.shortest
 
+    @cached_property
+    def findings(self) -> tuple[Remark, ...]:
+        """What a reviewer should know beside the properties; see :func:`~diagnosis.verify.findings.remarks_on`."""
+        return remarks_on(self.space)
+
+    @property
+    def unbounded(self) -> tuple[Remark, ...]:
+        """The keys that decisions read and whose values did not come to an end within the budget."""
+        return () if self.space.complete else tuple(unbounded(self.space))
+
+    @cached_property
+    def _tally(self) -> Tally | None:
+        return None if self.space.counts is None else Tally(self.space)
+
+    @property
+    def lengths(self) -> Mapping[int, int] | None:
+        """Node executions -> how many complete scripts have as many; ``None`` where there is no finite count."""
+        return None if self._tally is None else self._tally.lengths
+
+    @property
+    def terminations(self) -> tuple[Ending, ...] | None:
+        """The ways in which runs end, with how many scripts end so; ``None`` where there is no finite count."""
+        return None if self._tally is None else self._tally.endings
+
     @property
     def never_taken(self) -> tuple[str, ...]:
         """The rules, and the routes of routers and Commands, that no explored script takes, as ``node.rule``."""
@@ -155,8 +181,12 @@ class Proof(Shown):
         what = "interleavings" if self.space.interleaved else "complete scripts"
         return f"{size}, {self.scripts} {what} of {self.shortest_path} to {self.longest_path} node executions"
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the proof as ``diagnosis verify --json`` prints it."""
+    def to_json(self, *, findings: bool = False) -> dict[str, Any]:
+        """Give the proof as ``diagnosis verify --json`` prints it.
+
+        Args:
+            findings: whether to add the findings, and how many scripts there are by length and by ending.
+        """
         document: dict[str, Any] = {
             "graph": self.model.name,
             "projection": list(self.space.projection),
@@ -188,6 +218,11 @@ class Proof(Shown):
             }
             for verdict in self.verdicts
         ]
+        if findings:
+            document["findings"] = [remark.to_json() for remark in self.findings]
+            document["lengths"] = None if self.lengths is None else {str(n): m for n, m in self.lengths.items()}
+            endings = self.terminations
+            document["terminations"] = None if endings is None else [asdict(ending) for ending in endings]
         return document
 
 

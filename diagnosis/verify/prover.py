@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
+    END,
     DefinitionError,
     Model,
     Property,
     always,
     sometimes,
 )
-from diagnosis.verify.lasso import find_lasso
+from diagnosis.verify.budget import Budget
+from diagnosis.verify.lasso import find_lasso, lasso_in
 from diagnosis.verify.orders import Orders
-from diagnosis.verify.paths import Call, Script, Transition
+from diagnosis.verify.paths import Call, Script, Transition, script_back
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
 from diagnosis.verify.sight import Sight
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
@@ -74,6 +76,8 @@ def prove(
     interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
+    max_memory: int | None = None,
+    interrupted: Callable[[], bool] | None = None,
     progress: Progress | None = None,
 ) -> Proof:
     """Explore every outcome script of a model and evaluate each property.
@@ -84,6 +88,8 @@ def prove(
             what is counted is the full product, and the scripts are those of branches in order.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
+        max_memory: the budget of memory: MiB that the process may hold; none where absent.
+        interrupted: asked now and then whether to stop, as if a budget were used up.
         progress: called now and then with states explored and states known.
 
     Returns:
@@ -96,44 +102,41 @@ def prove(
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
-    deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
-    prover = _Prover(space, max_states, deadline)
+    budget = Budget(max_seconds, max_memory, interrupted)
+    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget)
+    prover = _Prover(space, max_states, budget)
     verdicts = tuple(prover.verdict(claim) for claim in claims_of(model))
     if not interleave:
         return Proof(model, space, verdicts, prover.lasso)
-    orders = Orders(model, max_states=max_states, deadline=deadline, progress=progress)
+    orders = Orders(model, max_states=max_states, budget=budget, progress=progress)
     return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso)
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, deadline: float | None) -> None:
+    def __init__(self, space: StateSpace, max_states: int, budget: Budget) -> None:
         self.space = space
         self.model = space.model
         self.lasso = find_lasso(space)
-        self._max_states, self._deadline = max_states, deadline
+        self._max_states, self._budget = max_states, budget
         self._limit = self.model.graph.recursion_limit
         self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
-        self._cut = False
+        self._cut: str | None = None
         self._spaces: dict[frozenset[str], StateSpace] = {}
 
     def verdict(self, claim: Property) -> Verdict:
-        if claim.kind == "eventually":
-            return self._ends(claim)
-        if claim.kind == "bound":
-            return self._bound(claim)
+        if claim.test is None:
+            return self._bound(claim) if claim.kind == "bound" else self._ends(claim)
         space = self.space
         if not set(claim.reads) <= set(space.projection):
             space = self._wider(frozenset(claim.reads))
         if claim.name == NO_ERROR.name:
             return self._no_error(claim)
-        return self._search(claim, space)
+        return self._eventually(claim, space) if claim.kind == "eventually" else self._search(claim, space)
 
     def _wider(self, reads: frozenset[str]) -> StateSpace:
-        """Explore with further keys in the projection, within what is left of the time."""
+        """Explore with further keys in the projection, within what is left of the budget."""
         if reads not in self._spaces:
-            left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
-            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
+            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, budget=self._budget)
         return self._spaces[reads]
 
     def _seen(
@@ -143,8 +146,7 @@ class _Prover:
         shortest = len(stem or script) <= (self.space.sure if sure is None else sure)
         return Verdict(claim, holds, detail if shortest else f"{detail}; {NOT_PROMISED}", script, shortest)
 
-    def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
-        why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
+    def _unproven(self, claim: Property, why: str | None) -> Verdict:
         return Verdict(claim, None, f"bound hit, not proven: {why}")
 
     def _ends(self, claim: Property) -> Verdict:
@@ -157,7 +159,7 @@ class _Prover:
         if self._too_long is not None:
             return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
-            return self._unproven(claim, self.space)
+            return self._unproven(claim, self.space.stopped)
         return Verdict(claim, True, "no cycle among the control states")
 
     def _bound(self, claim: Property) -> Verdict:
@@ -168,7 +170,7 @@ class _Prover:
         over = self._over(limit)
         if counts is None:
             if over is None:
-                return self._unproven(claim, self.space)
+                return self._unproven(claim, self.space.stopped)
             return self._seen(claim, False, f"a run executes more than {limit}", over)
         longest = counts[1][0]
         if over is not None:
@@ -207,7 +209,7 @@ class _Prover:
                 count = min(here[1] + (not edge.hidden), limit + 1)
                 if edge.target is None or not space.outgoing[edge.target]:
                     if count > limit:
-                        return (*self._script(came, here), space.call(edge))
+                        return (*script_back(came, here), space.call(edge))
                 elif (edge.target, count) not in came:
                     came[edge.target, count] = (here, space.call(edge))
                     queue.append((edge.target, count))
@@ -235,7 +237,7 @@ class _Prover:
         if self._too_long is not None:
             return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
-            return self._unproven(claim, self.space)
+            return self._unproven(claim, self.space.stopped)
         return Verdict(claim, True, f"none of {self.space.size} transitions fails")
 
     def _through(self, space: StateSpace, edge: Transition) -> Script:
@@ -246,21 +248,57 @@ class _Prover:
         return stem + space.finish(edge.target, self._limit + 1 - len(stem))
 
     def _search(self, claim: Property, space: StateSpace) -> Verdict:
-        self._cut = not space.complete
+        self._cut = space.stopped
         found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
-        if claim.kind == "always":
+        if claim.kind != "sometimes":
             if found is not None:
                 detail = f"broken after {_executions(len(found[0]))}"
                 return self._seen(claim, False, detail, found[1], stem=found[0], sure=space.sure)
-            if self._cut:
-                return self._unproven(claim, space)
+            if self._cut is not None:
+                return self._unproven(claim, self._cut)
+            if claim.kind == "never_after" and not self._begins(claim, space):
+                return Verdict(claim, True, "nothing to forbid: no script comes to what it is claimed after")
             return Verdict(claim, True, f"true of all {space.size} transitions")
         if found is not None:
             detail = f"first shown after {_executions(len(found[0]))}"
             return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
-        if self._cut:
-            return self._unproven(claim, space)
+        if self._cut is not None:
+            return self._unproven(claim, self._cut)
         return Verdict(claim, False, "no script shows it")
+
+    def _begins(self, claim: Property, space: StateSpace) -> bool:
+        """Tell whether some move is one after which a claim of the kind ``never_after`` counts."""
+        remember = claim.remember
+        assert remember is not None
+        begun = replace(claim, kind="sometimes", test=lambda move: remember(claim.start, move)[1], remember=None)
+        return self._plain(begun, space) is not None
+
+    def _eventually(self, claim: Property, space: StateSpace) -> Verdict:
+        """Look for a run without a move that meets the predicate: one that ends, or one that never does."""
+        seen = Sight(space, claim)
+        ways: dict[int, list[Transition]] = {}
+        came: dict[Any, tuple[Any, Call] | None] = {0: None}
+        depths = {0: 0}
+        queue = deque([0])
+        while queue:
+            here = queue.popleft()
+            ways[here] = [
+                edge for edge in space.outgoing[here] if edge.choice is None or not seen.hit(seen.move(edge), None)
+            ]
+            for edge in ways[here]:
+                if edge.target is None or space.node(edge.target) == END:
+                    script = (*script_back(came, here), space.call(edge))
+                    return Verdict(claim, False, f"a run of {_executions(len(script))} does without", script)
+                if edge.target not in came:
+                    came[edge.target] = (here, space.call(edge))
+                    depths[edge.target] = depths[here] + 1
+                    queue.append(edge.target)
+        lasso = lasso_in(space, ways, depths, lambda index: script_back(came, index))
+        if lasso is not None:
+            return Verdict(claim, False, f"never comes: {lasso.text()}", lasso.unrolled(self._limit + 1))
+        if not space.complete:
+            return self._unproven(claim, space.stopped)
+        return Verdict(claim, True, "no run does without")
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
@@ -288,6 +326,9 @@ class _Prover:
             depth = depths[here] + 1
             if best is not None and depth >= best[0]:
                 break
+            if space.complete and self._budget.spent() is not None:
+                self._cut = self._budget.spent()
+                break
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
@@ -296,7 +337,7 @@ class _Prover:
                     if seen.hit(move, after):
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
-                            best = (total, (*self._script(came, here), space.call(edge)), edge)
+                            best = (total, (*script_back(came, here), space.call(edge)), edge)
                         continue
                 if edge.target is None:
                     continue
@@ -305,7 +346,7 @@ class _Prover:
                     came[there] = (here, space.call(edge))
                     depths[there] = depth
                     if len(came) > MAX_PRODUCT:
-                        self._cut = True
+                        self._cut = f"the memory takes more than {MAX_PRODUCT} values with the control states"
                         queue.clear()
                         break
                     queue.append(there)
@@ -324,12 +365,3 @@ class _Prover:
             return place not in came
         except TypeError as error:
             raise seen.unhashable(error) from error
-
-    def _script(self, came: Mapping[Any, tuple[tuple[int, Any], Call] | None], place: tuple[int, Any]) -> Script:
-        script: list[Call] = []
-        before = came[place]
-        while before is not None:
-            place, call = before
-            script.append(call)
-            before = came[place]
-        return tuple(reversed(script))

@@ -53,7 +53,7 @@ class Sight:
         )
 
     def hit(self, move: Move, memory: Any) -> bool:
-        """Tell whether a move decides the property: it breaks an always, or shows a sometimes.
+        """Tell whether a move decides the property: it breaks an always, or shows what is to come.
 
         Args:
             move: the move.
@@ -63,7 +63,7 @@ class Sight:
             PropertyError: the predicate raised.
         """
         try:
-            return self._claim.holds(move, memory) is (self._claim.kind == "sometimes")
+            return self._claim.holds(move, memory) is (self._claim.kind in ("sometimes", "eventually"))
         except Exception as error:
             raise PropertyError(
                 f"{self._who}, at node {move.node!r} with outcome {move.outcome!r}, raised {told(error)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -24,9 +23,10 @@ from diagnosis.runtime import (
     movable,
 )
 from diagnosis.runtime.position import with_fork
+from diagnosis.verify.budget import Budget
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
-from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
+from diagnosis.verify.moves import Execution, Left, Moves, contests, mover, view
 from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.probe import Walks, multiplying
 from diagnosis.verify.pruning import confirmed
@@ -78,6 +78,7 @@ class StateSpace(Paths):
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
+        budget: of time and memory, in place of ``max_seconds``.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -99,12 +100,14 @@ class StateSpace(Paths):
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.model = model
         self.interleaved = interleave
         self.moves = Moves(model, free=self.interleaved)
         self._definition = model.graph.definition
-        self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
+        self._max_states, self._progress = max_states, progress
+        self._budget = budget or Budget(max_seconds)
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
         self._undeclared = {
             conditional.source
@@ -144,9 +147,6 @@ class StateSpace(Paths):
         self._keys = StateKeys(self._definition, self.projection, free=self.interleaved)
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
-        self._deadline = float("inf")
-        if self._max_seconds is not None:
-            self._deadline = time.monotonic() + self._max_seconds * (1 - PROBE_SHARE)
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
         self._explore()
         if self.stopped is not None:
@@ -162,11 +162,14 @@ class StateSpace(Paths):
         while here < len(self.states):
             if here % 1024 == 0 and self._progress is not None:
                 self._progress(here, len(self.states))
+            if self._spent(1 - PROBE_SHARE):
+                self.sure = self.depths[here]
+                return
             node = self._movers[here].node
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
-                elif not self._out_of_time():
+                else:
                     self._put_all(here)
                 if self.stopped is not None:
                     self.sure = self.depths[here]
@@ -187,22 +190,22 @@ class StateSpace(Paths):
         culprit = multiplying(self.model, self.positions, self._movers)
         if culprit is not None:
             self.stopped = f"{self.stopped}; {culprit}"
-        if self.interleaved:
+        if self.interleaved or not self._budget.only_time:
             return
         stopped = self.stopped
         self._keys.grown = None
-        if self._max_seconds is not None:
-            self._deadline += self._max_seconds * PROBE_SHARE
-        walks = Walks(self, self.model, self._put, late=self._out_of_time, grown=lambda: self._keys.grown is not None)
+        walks = Walks(self, self.model, self._put, late=self._late, grown=lambda: self._keys.grown is not None)
         with suppress(_Wider):  # what was seen so far is true all the same
             walks.run()
         self.stopped = stopped
 
-    def _out_of_time(self) -> bool:
-        if time.monotonic() <= self._deadline:
-            return False
-        self.stopped = f"the budget of {self._max_seconds:g} s was used up"
-        return True
+    def _spent(self, part: float) -> bool:
+        """Tell whether a part of the time, or the memory, is used up; if so, say what."""
+        self.stopped = self.stopped or self._budget.spent(part)
+        return self.stopped is not None
+
+    def _late(self) -> bool:
+        return self._budget.spent() is not None
 
     def _put(self, here: int, outcome: str, moving: Position | None = None) -> None:
         """Put an outcome into a control state; for the branch that moves next, or another."""
@@ -314,8 +317,9 @@ class StateSpace(Paths):
                     if key not in seen:
                         seen.add(key)
                         queue.append((left.place, left.state))
-            if self._out_of_time() or len(seen) > self._max_states or self._keys.grown is not None:
-                self.stopped = self.stopped or f"the budget of {self._max_states} control states was used up"
+            if self._late() or len(seen) > self._max_states or self._keys.grown is not None:
+                full = f"the budget of {self._max_states} control states was used up"
+                self.stopped = self.stopped or self._budget.spent() or full
                 break
         return False
 
@@ -364,6 +368,14 @@ class StateSpace(Paths):
         """
         return contests(self.positions[index], self._movers[index].path)
 
+    def seen(self, index: int) -> Mapping[str, Any]:
+        """Give the state as the branch sees it that moves next in a control state.
+
+        Args:
+            index: the control state.
+        """
+        return view(self.positions[index], self.states[index], self._movers[index])
+
     def entered(self, index: int, branch: str | None = None) -> Mapping[str, Any]:
         """Give the state that an action sees in a control state: after the entry updates.
 
@@ -405,6 +417,7 @@ def explore(
     interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
+    max_memory: int | None = None,
     progress: Progress | None = None,
 ) -> StateSpace:
     """Explore every outcome script of a model.
@@ -414,9 +427,11 @@ def explore(
         interleave: whether branches move in any order, instead of one after the other.
         max_states: the budget of control states.
         max_seconds: the budget of time.
+        max_memory: the budget of memory: MiB that the process may hold.
         progress: called now and then with states explored and states known.
 
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
     """
-    return StateSpace(model, interleave=interleave, max_states=max_states, max_seconds=max_seconds, progress=progress)
+    budget = Budget(max_seconds, max_memory)
+    return StateSpace(model, interleave=interleave, max_states=max_states, progress=progress, budget=budget)

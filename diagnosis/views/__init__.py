@@ -3,8 +3,10 @@
 from diagnosis.views.diagram import ENDINGS, Diagram, Drawable, draw
 from diagnosis.views.dot import DrawError, dot_text
 from diagnosis.views.files import FileError
+from diagnosis.views.junit import proof_junit, suite_junit
 from diagnosis.views.mermaid import mermaid_text
 from diagnosis.views.plantuml import plantuml_text
+from diagnosis.views.proof_tables import changes_table, endings_table, findings_table, lengths_table
 from diagnosis.views.render import Engine, RenderError, find_engine, render
 from diagnosis.views.report import report_html, write_report
 from diagnosis.views.shipped import ShippedError, shipped_notebooks, shipped_scenarios
@@ -30,15 +32,20 @@ __all__ = [
     "RenderError",
     "ShippedError",
     "TableError",
+    "changes_table",
     "coverage_summary",
     "coverage_table",
     "dot_text",
     "draw",
+    "endings_table",
     "events_table",
     "explanation_table",
     "find_engine",
+    "findings_table",
+    "lengths_table",
     "mermaid_text",
     "plantuml_text",
+    "proof_junit",
     "proof_table",
     "render",
     "report_html",
@@ -46,6 +53,7 @@ __all__ = [
     "runs_table",
     "shipped_notebooks",
     "shipped_scenarios",
+    "suite_junit",
     "terminations_table",
     "write_report",
 ]

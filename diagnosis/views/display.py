@@ -50,7 +50,8 @@ def bundle(shown: object) -> Bundle | None:
 def _checked(shown: Shown) -> Bundle | None:
     """Give the display of what scenarios and verification come to; they are loaded when such an object exists."""
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Coverage, Proof
+    from diagnosis.verify import Comparison, Coverage, Proof
+    from diagnosis.views.proof_tables import changes_table
 
     if isinstance(shown, ScenarioResult):
         return _bundle(shown, _verdict(shown), _table(events_table(shown.run)), picture=draw(shown.run))
@@ -60,6 +61,8 @@ def _checked(shown: Shown) -> Bundle | None:
         return _bundle(shown, _table(coverage_summary(shown)), picture=draw(shown.model, coverage=shown))
     if isinstance(shown, Proof):
         return _bundle(shown, _line(_head(shown)), _line(shown.counted), _table(proof_table(shown)))
+    if isinstance(shown, Comparison):
+        return _bundle(shown, _line(_head(shown)), _table(changes_table(shown)), *map(_line, shown.alphabets))
     return None
 
 

@@ -14,13 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN
+from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN, script_text
 from diagnosis.views.labels import visible_lines
 from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Coverage, Proof
+    from diagnosis.verify import Baseline, Comparison, Coverage, Proof
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
 """How the names begin of properties that are told in one line where they hold."""
@@ -193,8 +193,60 @@ class Terminal:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         for warning in proof.warnings:
             self.line(f"warning: {warning}", "red")
+        for remark in proof.unbounded:
+            self.line(f"warning: {remark.where}: {remark.detail}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
+
+    def comparison(self, comparison: Comparison) -> None:
+        """Write how many scripts changed, the shortest of each kind, and how the alphabets differ.
+
+        Args:
+            comparison: the comparison.
+        """
+        self.line(comparison.verdict, "bold")
+        if comparison.changed is not None:
+            rows = [(kind, count.before, count.after) for kind, count in comparison.changed.items()]
+            self.table(("changed", "scripts before", "after"), rows, numbers=("scripts before", "after"))
+        for change in comparison.changes:
+            self.line(f"{change.kind}: {change.detail}", "red")
+            for version, scenario in (("before", change.before), ("after", change.after)):
+                self.line(f"  {version:6}  {' > '.join(scenario.expect.path or ())}")
+        for line in comparison.alphabets:
+            self.line(line, "red")
+
+    def findings(self, proof: Proof, baseline: Baseline | None = None) -> None:
+        """Write what was found beside the properties, and how many scripts there are by length and by ending.
+
+        Args:
+            proof: the proof.
+            baseline: what was accepted: it is only counted.
+        """
+        self.heading("Findings")
+        found = [each for each in proof.findings if baseline is None or not baseline.accepts(each)]
+        if found:
+            self.table(("finding", "where", "detail"), [(each.kind, each.where, each.detail) for each in found])
+        for each in found:
+            if each.script is not None:
+                self.line(f"{each.kind} at {each.where}, shown by: {script_text(each.script)}")
+        self.line(f"{len(found)} findings")
+        if baseline is not None:
+            broken = [verdict.claim.name for verdict in proof.verdicts if baseline.accepts(verdict)]
+            self.line(
+                f"accepted by the baseline: {len(proof.findings) - len(found)} findings, {len(broken)} properties"
+            )
+            for name in broken:
+                self.line(f"accepted though broken: {name}")
+            for kind, where in baseline.stale(proof):
+                self.line(f"accepted, but not found any more: {kind} at {where}")
+        if proof.lengths is None or proof.terminations is None:
+            return
+        self.heading("Scripts by node executions")
+        self.table(("executions", "scripts"), proof.lengths.items(), numbers=("executions", "scripts"))
+        self.heading("How runs end")
+        columns = ("termination reason", "final node", "scripts", "shortest", "longest")
+        rows = [(e.reason or "(error)", e.node, e.scripts, e.shortest, e.longest) for e in proof.terminations]
+        self.table(columns, rows, numbers=columns[2:])
 
 
 @contextmanager
