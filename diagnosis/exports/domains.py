@@ -13,6 +13,10 @@ MAX_VALUES = 250
 """Values of one key at most; a key that takes more is taken to have no bound."""
 
 
+class UnboundedError(ExportError):
+    """A variable takes more values than can be tabulated."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A frozen value with the hashable form by which it is compared.
@@ -56,13 +60,13 @@ class Domain:
             value: a frozen value.
 
         Raises:
-            ExportError: there are too many values.
+            UnboundedError: there are too many values.
         """
         key = canonical(value if self._read is None else self._read(value))
         found = self._numbers.setdefault(key, len(self.values))
         if found == len(self.values):
             if found == MAX_VALUES:
-                raise ExportError(
+                raise UnboundedError(
                     f"{self._what} takes more than {MAX_VALUES} values, such as {self.values[-1]!r} and {value!r}; a "
                     "model for another checker needs a bound for each key: give it a typed read with few values, or "
                     "let the conditions stop it"

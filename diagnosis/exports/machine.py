@@ -48,12 +48,14 @@ class Machine:
         model: the graph under test.
         projection: the keys that decide.
         interleaved: whether any branch may move that is under way, or only the first in order of declaration.
+        cells: how many cases are kept apart at a node before they are taken together, key by key.
 
     Attributes:
         keys: the keys that decide, in order.
         domains: key -> its values.
         logs: key that merges -> what a branch may have written to it.
         points: (lane, node) -> the values that variables may have there.
+        pending: cases that were found and not followed yet: (lane, node, values).
         forked: (lane, kind of fork) -> the same while the fork is open.
         ended: lane -> the same when the branch is through.
         branches: (lane, kind of fork) -> the lanes of its branches.
@@ -62,7 +64,7 @@ class Machine:
         grown: whether something new was found.
     """
 
-    def __init__(self, model: Model, projection: Iterable[str], interleaved: bool) -> None:
+    def __init__(self, model: Model, projection: Iterable[str], interleaved: bool, cells: int = 1) -> None:
         definition = model.graph.definition
         self.model, self.definition, self.interleaved = model, definition, interleaved
         self.keys = tuple(key for key in definition.keys if key in set(projection))
@@ -82,6 +84,9 @@ class Machine:
         self.merges = {key: strategy.merging() for key, strategy in definition.keys.items()}
         self.reasoned = {END} | {edge.source for edge in definition.edges if edge.reason is REPEAT}
         self.points: dict[tuple[Lane, str], Sets] = {}
+        self.pending: list[tuple[Lane, str, Sets]] = []
+        self._limit = cells
+        self._cells: dict[tuple[Lane, str], dict[tuple[tuple[int, ...], ...], None]] = {}
         self.forked: dict[tuple[Lane, ForkKind], Sets] = {}
         self.ended: dict[Lane, Sets] = {}
         self.branches: dict[tuple[Lane, ForkKind], list[Lane]] = {}
@@ -219,7 +224,20 @@ class Machine:
             node: the node.
             sets: the values that its variables may have then.
         """
-        self._widened(self.points, (lane, node), sets)
+        place = (lane, node)
+        cells = self._cells.setdefault(place, {})
+        cell = tuple(tuple(sorted(numbers)) for numbers in sets.values())
+        if cell in cells:
+            return
+        known = self.grown
+        self.grown = False
+        self._widened(self.points, place, sets)
+        wider, self.grown = self.grown, self.grown or known
+        if len(cells) < self._limit:
+            cells[cell] = None
+            self.pending.append((lane, node, dict(zip(sets, cell, strict=True))))
+        elif wider:
+            self.pending.append((lane, node, self.points[place]))
 
     def wait(self, lane: Lane, fork: ForkKind, sets: Sets) -> None:
         """Note that a fork may be open in a lane.

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnosis.exports.blocks import Block, Choice, all_of, quoted
+from diagnosis.exports.domains import UnboundedError
 from diagnosis.exports.lanes import RUN, Lane
 from diagnosis.exports.machine import BEGAN, REASON, Machine, WiderError, first_projection
+from diagnosis.exports.trees import Sets
 from diagnosis.exports.walking import Walk
 from diagnosis.exports.writing import Closing
 from diagnosis.runtime import DefinitionError, Model
 
+MAX_CELLS = 2_000
+"""Cases kept apart at a node at most, where the values of keys bound each other."""
+
 _FIRST = 4
+"""The number of the first node."""
 
 _PREAMBLE = """\
 #define NOWHERE 0
@@ -68,12 +74,17 @@ def promela(model: Model, *, interleave: bool = False) -> str:
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"Promela is printed of a Model, found {type(model).__name__}; see diagnosis.Model")
-    keys = first_projection(model)
+    keys, cells = first_projection(model), 1
     while True:
         try:
-            return _Text(Machine(model, keys, interleave)).text()
+            return _Text(Machine(model, keys, interleave, cells)).text()
         except WiderError as wider:
             keys |= wider.keys
+        except UnboundedError:
+            # Key by key a counter may seem to have no bound that another key sets it.
+            if cells > 1:
+                raise
+            cells = MAX_CELLS
 
 
 class _Text:
@@ -86,24 +97,23 @@ class _Text:
 
     def _settle(self) -> None:
         """Follow every outcome through every node until no further value turns up."""
-        machine, grown = self.machine, True
-        while grown:
-            machine.grown = False
-            for _ in self._walks():
-                pass
+        machine = self.machine
+        while machine.pending:
+            while machine.pending:
+                lane, node, sets = machine.pending.pop()
+                for _ in self._walks(lane, node, sets):
+                    pass
             for lane, fork in list(machine.forked):
                 Closing(machine, lane, fork)
-            grown = machine.grown
 
-    def _walks(self) -> Iterator[tuple[Walk, str]]:
+    def _walks(self, lane: Lane, node: str, sets: Sets) -> Iterator[Walk]:
+        """Go through all that the outcomes of a node lead to."""
         machine = self.machine
-        for lane, node in list(machine.points):
-            for outcome in machine.model.alphabet[node]:
-                winner = 0
-                while winner < machine.contests.get((lane, node, outcome), 1):
-                    walk = Walk(machine, lane, node, outcome, winner)
-                    yield walk, all_of((f"{machine.at(lane)} == {machine.node(node)}", *self._turn(lane)))
-                    winner += 1
+        for outcome in machine.model.alphabet[node]:
+            winner = 0
+            while winner < machine.contests.get((lane, node, outcome), 1):
+                yield Walk(machine, lane, node, outcome, sets, winner)
+                winner += 1
 
     def _turn(self, lane: Lane) -> Iterator[str]:
         """Give the guards that tell whether it is a branch's turn."""
@@ -118,7 +128,8 @@ class _Text:
 
     def text(self) -> str:
         machine = self.machine
-        options = [self._option(walk, guard, number) for number, (walk, guard) in enumerate(self._walks(), 1)]
+        walks = [walk for (lane, node), sets in machine.points.items() for walk in self._walks(lane, node, sets)]
+        options = [self._option(walk, number) for number, walk in enumerate(walks, 1)]
         closings = [
             (f"close_{closing.fork_label(lane, fork)}", closing.top)
             for lane, fork in machine.forked
@@ -136,8 +147,9 @@ class _Text:
         lines += ["active proctype graph() {", "end:\tdo", *(line for each in options for line in each), "\tod", "}"]
         return "\n".join(lines) + "\n"
 
-    def _option(self, walk: Walk, guard: str, number: int) -> list[str]:
+    def _option(self, walk: Walk, number: int) -> list[str]:
         machine = self.machine
+        guard = all_of((f"{machine.at(walk.lane)} == {machine.node(walk.node)}", *self._turn(walk.lane)))
         block = Block([f"TAKES({number})", *walk.top])
         if machine.may_fail:
             block.insert(0, "bad = 0;")

@@ -58,6 +58,7 @@ class Walk(Writer):
         lane: the lane that executes the node.
         node: the node.
         outcome: what it reports.
+        sets: the values that its variables may have.
         winner: the branch that wins, where it opens an ``any_of`` in order of declaration.
         claimed: writes what properties say of the move: ``(walk, way, sets) -> statements``.
     """
@@ -68,10 +69,11 @@ class Walk(Writer):
         lane: Lane,
         node: str,
         outcome: str,
+        sets: Sets,
         winner: int = 0,
         claimed: Callable[[Walk, Way, Sets], Block] | None = None,
     ) -> None:
-        super().__init__(machine, lane, machine.points[lane, node])
+        super().__init__(machine, lane, sets)
         self.node, self.outcome, self.winner, self._claimed = node, outcome, winner, claimed
         self._definition = machine.definition.node(node)
         self._branching = False

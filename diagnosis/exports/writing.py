@@ -272,10 +272,10 @@ class Writer:
         left = dict(sets)
         for key in machine.keys:
             name, bit = machine.variable(lane, key), f"{WROTE}{key}"
-            kept = sets.get(bit, (0,))
+            kept = set(sets.get(bit, (0,)))
             if (lane, key) not in machine.used:
                 continue
-            if kept == (0,):
+            if kept == {0}:
                 block.append(f"{name} = 0;")
             elif 0 in kept:
                 block.append(f"{name} = ({machine.variable(lane, bit)} -> {name} : 0);")
@@ -327,20 +327,23 @@ class Writer:
             inside = {**sets, **{name: (0,) for name in machine.logged(child)}}
             inside = {name: numbers for name, numbers in inside.items() if not _of_lane(name, lane, child, machine)}
             inner = Writer(machine, child, inside)
-            if choice.target == fork.join:
-                inner.code.append(f"{machine.at(child)} = ENDED;")
-                machine.end(child, inside)
-            else:
-                born_ended = False
+            sent = way.sent[child.number] if way.sent else ()
+            here = choice.target != fork.join
+            born_ended = born_ended and not here
+            if here or sent:
                 for key in machine.keys:
                     inner.code.append(f"{machine.use(child, key)} = {machine.variable(lane, key)};")
-                inner.send(way.sent[child.number] if way.sent else ())
-                if inner.sets is not None:
-                    inner.code += inner.give_reason(choice.target, choice.reason)
-                    if len(machine.firsts[child]) > 1:
-                        machine.use(child, BEGAN)
-                        inner.code.append(f"{machine.born(child)} = {machine.node(choice.target)};")
-                    inner.code += inner.moved(choice.target, inner.sets)
+                inner.send(sent)
+            if inner.sets is not None and here:
+                inner.code += inner.give_reason(choice.target, choice.reason)
+                if len(machine.firsts[child]) > 1:
+                    machine.use(child, BEGAN)
+                    inner.code.append(f"{machine.born(child)} = {machine.node(choice.target)};")
+                inner.code += inner.moved(choice.target, inner.sets)
+            elif inner.sets is not None:
+                inner.code += [f"{machine.variable(child, key)} = 0;" for key in (machine.keys if sent else ())]
+                inner.code.append(f"{machine.at(child)} = ENDED;")
+                machine.end(child, inner.sets)
             block += inner.top
         if born_ended:
             block.append(f"close_{self.fork_label(lane, fork)}();")
@@ -444,7 +447,8 @@ class Closing(Writer):
         assert merge is not None
         options: list[tuple[str, Block]] = []
         after: Sets | None = None
-        for number in numbers:
+        # A branch that was not there, or lost, wrote nothing.
+        for number in sorted({0, *numbers}):
 
             def folded(old: int, number: int = number) -> int | None:
                 value: Any = domain.values[old]
