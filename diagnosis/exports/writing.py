@@ -166,16 +166,15 @@ class Writer:
                 break
             if edits(value.value) and key not in self.machine.domains:
                 raise WiderError([key])
-            if key in self.machine.domains:
-                more, now = self.merged(key, value, now)
-                block += more
+            more, now = self.merged(key, value, now)
+            block += more
             if now is not None:
                 block += self._kept(key, value, now)
                 now = self._sets_kept
         return block, now
 
     def merged(self, key: str, value: Held, sets: Sets) -> tuple[Block, Sets | None]:
-        """Write one key that decides, by its strategy.
+        """Write one key by its strategy; of one that does not decide, only whether it can take the value.
 
         Args:
             key: the key.
@@ -183,6 +182,13 @@ class Writer:
             sets: the values that variables may have.
         """
         merge = None if value is LEFT_OUT else self.machine.merges[key]
+        if key not in self.machine.domains:
+            try:
+                if merge is not None:
+                    merge(self.machine.definition.keys[key].initial, value.value)
+            except Exception:
+                return self.failure(), None
+            return Block(), sets
         domain = self.machine.domains[key]
 
         def new(old: int) -> int | None:
@@ -356,7 +362,7 @@ class Writer:
             writes: what was sent.
         """
         for key, value in writes:
-            if key in self.machine.domains and self.sets is not None:
+            if self.sets is not None:
                 block, self.sets = self.merged(key, value, self.sets)
                 self.add(block)
 
