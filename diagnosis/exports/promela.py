@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnosis.exports.blocks import Block, Choice, all_of, quoted
+from diagnosis.exports.claims import MEMORY, Claims
 from diagnosis.exports.domains import UnboundedError
 from diagnosis.exports.lanes import RUN, Lane
 from diagnosis.exports.machine import BEGAN, REASON, Machine, WiderError, first_projection
@@ -49,7 +50,6 @@ short taken;
 #else
 #define STOPS skip;
 #endif
-hidden byte bad;
 """
 
 
@@ -92,8 +92,19 @@ class _Text:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.claims = Claims(machine)
+        self._saying = False
         self._settle()
         machine.order()
+        self._saying = True
+        while self.claims.remembering:
+            self.claims.grown = False
+            for (lane, node), sets in machine.points.items():
+                for _ in self._walks(lane, node, sets):
+                    pass
+            if not self.claims.grown:
+                break
+        self.claims.order()
 
     def _settle(self) -> None:
         """Follow every outcome through every node until no further value turns up."""
@@ -112,7 +123,7 @@ class _Text:
         for outcome in machine.model.alphabet[node]:
             winner = 0
             while winner < machine.contests.get((lane, node, outcome), 1):
-                yield Walk(machine, lane, node, outcome, sets, winner)
+                yield Walk(machine, lane, node, outcome, sets, winner, self.claims.write if self._saying else None)
                 winner += 1
 
     def _turn(self, lane: Lane) -> Iterator[str]:
@@ -152,8 +163,9 @@ class _Text:
         guard = all_of((f"{machine.at(walk.lane)} == {machine.node(walk.node)}", *self._turn(walk.lane)))
         block = Block([f"TAKES({number})", *walk.top])
         if machine.may_fail:
-            block.insert(0, "bad = 0;")
-            block.append(Choice([("bad", Block(["stop();"])), ("else", Block())]))
+            block.append(Choice([("bad", Block(["stop();", "bad = 0;"])), ("else", Block())]))
+        if walk.seen_before:
+            block += ["#ifdef CLAIMED", *(f"{name} = 0;" for name in walk.seen_before), "#endif"]
         where = f"{walk.lane.label}: " if walk.lane != RUN else ""
         return [
             f"\t/* {_comment(f'{where}{walk.node} reports {walk.outcome}')} */",
@@ -173,7 +185,9 @@ class _Text:
                 " *   spin -a model.pml && gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan",
                 " * spin -a -DSCRIPTS=n prints the length of each script of at most n executions, -DLENGTHS those of",
                 " * runs that differ in state or length, -DLIMIT=n claims that no run is longer, -DNO_ERROR that none",
-                " * stops with an error.",
+                " * stops with an error. -DCLAIM_n asserts a property, or of one that some run shows, that none does:",
+                *(_comment(f" *   CLAIM_{number} {name}") for name, number in self.claims.said.items()),
+                *(_comment(f" *   left out: {name}: {why}") for name, why in self.claims.left_out),
                 " */",
             ]
         )
@@ -193,6 +207,20 @@ class _Text:
         yield f"{_type(places)} at = {machine.node(machine.start)};"
         for lane in lanes:
             yield f"{_type(places)} {machine.at(lane)};"
+        for name, number in self.claims.said.items():
+            domain = self.claims.memories.get(name)
+            if domain is not None:
+                kind, start = _type(len(domain.values) - 1), self.claims.start(name)
+                yield f"#ifdef CLAIM_{number}"
+                yield f"{kind} {machine.names.of('m', MEMORY + name)} = {start};"
+                yield "#endif"
+        if machine.may_fail:
+            yield "bit bad;"
+        if self.claims.said:
+            yield f"#if {' || '.join(f'defined(CLAIM_{number})' for number in self.claims.said.values())}"
+            yield "#define CLAIMED"
+            yield from (f"short {name};" for name in machine.names.given("before"))
+            yield "#endif"
         for lane, name in machine.used:
             if name == REASON:
                 yield f"{_type(len(machine.names.given('R')))} {machine.reason(lane)};"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from diagnosis.exports.blocks import FALSE, TRUE, Block, Choice, all_of, any_of, quoted
+from diagnosis.exports.domains import Domain
 from diagnosis.exports.lanes import LEFT_OUT, RUN, Lane, Way, Writes
-from diagnosis.exports.machine import Machine, WiderError
+from diagnosis.exports.machine import LOG, WROTE, Machine, WiderError
 from diagnosis.exports.trees import ExportError, Leaf, Probe, Sets, Tree, grow, joined, leaves, narrowed
 from diagnosis.exports.writing import Writer
 from diagnosis.runtime import (
@@ -27,6 +28,9 @@ from diagnosis.runtime import (
 )
 
 Ask = Callable[[str], Any]
+
+BEFORE = "before "
+"""How the variable begins that holds what a key was when the action saw it."""
 
 
 class _Beside(BaseException):  # noqa: N818 - a message that no function of a user's may catch
@@ -77,9 +81,14 @@ class Walk(Writer):
         self.node, self.outcome, self.winner, self._claimed = node, outcome, winner, claimed
         self._definition = machine.definition.node(node)
         self._branching = False
+        self._saved, self._place = self.code, 0
         self.entered: Sets = {}
-        self.before: dict[str, None] = {}
+        self.extra: Callable[[str], Domain] | None = None
+        self._before: dict[str, None] = {}
         self._begin()
+        if self._before:
+            saved = [f"{self.variable(BEFORE + key)} = {self.variable(key)};" for key in self._before]
+            self._saved[self._place : self._place] = ["#ifdef CLAIMED", *saved, "#endif"]
 
     def _begin(self) -> None:
         for effect in self._definition.entry:
@@ -88,8 +97,7 @@ class Walk(Writer):
             return
         self.entered = self.sets
         self._reading("attempt", self._definition.attempt, _is_attempt)
-        self._saved = self.code
-        self._place = len(self.code)
+        self._saved, self._place = self.code, len(self.code)
         reported = self._reported()
         if reported is None or self.sets is None:
             return
@@ -136,6 +144,37 @@ class Walk(Writer):
             self.code += self._rules(conditional, 0, self.sets)
         else:
             self._router(conditional)
+
+    @property
+    def seen_before(self) -> list[str]:
+        """The variables that hold what properties ask for of the state that the action saw."""
+        return [self.variable(BEFORE + key) for key in self._before]
+
+    def variable(self, name: str) -> str:
+        """Give the Promela variable that a tree calls by a name, those of properties included.
+
+        Args:
+            name: the name.
+        """
+        machine = self.machine
+        if name.startswith(BEFORE):
+            self._before[name.removeprefix(BEFORE)] = None
+            return machine.names.of("before", name.removeprefix(BEFORE))
+        plain = name in machine.domains or self.extra is None or name.startswith((WROTE, LOG))
+        return super().variable(name) if plain else machine.names.of("m", name)
+
+    def rank(self, name: str, number: int) -> int:
+        """Give the number that a value is printed as.
+
+        Args:
+            name: the variable, as a tree calls it.
+            number: the number of the value.
+        """
+        if name.startswith(BEFORE):
+            return super().rank(name.removeprefix(BEFORE), number)
+        if name in self.machine.domains or self.extra is None or name.startswith((WROTE, LOG)):
+            return super().rank(name, number)
+        return self.extra(name).rank(number)
 
     def _do(self, done: tuple[Block, Sets | None]) -> None:
         block, self.sets = done
