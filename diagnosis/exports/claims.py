@@ -185,6 +185,7 @@ class Claims:
             branch = firsts[0] + bracketed(tuple(lane.number for lane in walk.lane.line))
         update = machine.model.alphabet[walk.node][walk.outcome]
         first, *others = way.choices
+
         def made(ask: Callable[[str], Any]) -> Move:
             before = Probe(ask, keys, BEFORE)
             return Move(

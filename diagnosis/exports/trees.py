@@ -16,7 +16,7 @@ class ExportError(DiagnosisError):
     """A graph cannot be said in another tool's language; the text says what of it, and why."""
 
 
-class _Asked(BaseException):  # noqa: N818 - a message that no function of a user's may catch
+class _Asked(BaseException):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name

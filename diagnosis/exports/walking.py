@@ -33,7 +33,7 @@ BEFORE = "before "
 """How the variable begins that holds what a key was when the action saw it."""
 
 
-class _Beside(BaseException):  # noqa: N818 - a message that no function of a user's may catch
+class _Beside(BaseException):
     """A function looks at a key that does not decide."""
 
     def __init__(self, key: str) -> None:
@@ -299,7 +299,7 @@ class Walk(Writer):
         """Write the rules from one on: the first whose conditions all hold decides."""
         rules = conditional.decision.rules  # type: ignore[union-attr]
         if sets is None:
-            return Block([ "assert(false); /* no value leads here */"])
+            return Block(["assert(false); /* no value leads here */"])
         if number == len(rules):
             return self._failed()
         rule = rules[number]
@@ -343,9 +343,7 @@ class Walk(Writer):
         who = f"the router of node {self.node!r}"
         tree = self.tree(
             who,
-            lambda ask: self.machine.ways.routed(
-                conditional, decision.router(self.state(ask, decision.reads, who))
-            ),
+            lambda ask: self.machine.ways.routed(conditional, decision.router(self.state(ask, decision.reads, who))),
         )
         self._branching = self._branching or not isinstance(tree, Leaf)
         assert self.sets is not None

@@ -330,7 +330,7 @@ class Writer:
             if winner is not None and child.number != winner:
                 continue
             choice = way.choices[child.number]
-            inside = {**sets, **{name: (0,) for name in machine.logged(child)}}
+            inside = {**sets, **dict.fromkeys(machine.logged(child), (0,))}
             inside = {name: numbers for name, numbers in inside.items() if not _of_lane(name, lane, child, machine)}
             inner = Writer(machine, child, inside)
             sent = way.sent[child.number] if way.sent else ()
@@ -413,7 +413,13 @@ class Closing(Writer):
                 alone = [
                     among(machine.variable(child, name), [log.rank(number) for number in numbers])
                     for child in children
-                    if (numbers := [n for n in machine.ended[child][name] if any(isinstance(value, ReplaceAll) for value in log.values[n])])
+                    if (
+                        numbers := [
+                            n
+                            for n in machine.ended[child][name]
+                            if any(isinstance(value, ReplaceAll) for value in log.values[n])
+                        ]
+                    )
                 ]
                 if not alone:
                     continue
@@ -475,5 +481,3 @@ class Closing(Writer):
             options.append((among(machine.variable(child, name), [log.rank(number)]), block))
         self.sets = after
         self.add(Block([Choice([*options, ("else", Block([ESCAPED]))])]))
-
-
