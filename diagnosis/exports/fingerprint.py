@@ -1,4 +1,4 @@
-"""A fingerprint of a graph: the same on every machine, and another as soon as anything that routing rests on changes."""
+"""A fingerprint of a graph: the same on every machine, another as soon as anything changes that routing rests on."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def fingerprint(model: Model) -> dict[str, Any]:
         model: the graph under test.
 
     Returns:
-        ``graph`` -> a SHA-256 over all parts; ``parts`` -> part -> its own: ``topology``, ``keys``, ``rules``, ``alphabet``,
-        ``properties``; and ``tables``, what every condition, update, outcome function and property gives for every value,
-        or ``None`` where they have no finite tables.
+        ``graph`` -> a SHA-256 over all parts; ``parts`` -> part -> its own: ``topology``, ``keys``, ``rules``,
+        ``alphabet``, ``properties``; and ``tables``, what every condition, update, outcome function and property gives
+        for every value, or ``None`` where they have no finite tables.
     """
     parts: dict[str, str | None] = {
         "topology": _hashed(_topology(model)),

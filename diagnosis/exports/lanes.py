@@ -1,4 +1,4 @@
-"""Where branches stand: a lane for each branch that can ever be under way, because Promela makes nothing at run time."""
+"""Where branches stand: a lane for each that can ever be under way, as Promela makes no variables at run time."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ class Way:
     @property
     def fork(self) -> ForkKind:
         """The kind of fork that it opens."""
-        assert self.fan_out is not None and self.fan_out.join is not None
+        assert self.fan_out is not None
+        assert self.fan_out.join is not None
         fork = self.fan_out.fork
         return ForkKind(self.fan_out.source, self.fan_out.join, fork.wait, fork.max_concurrency)
 

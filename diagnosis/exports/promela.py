@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from diagnosis.exports.blocks import Block, Choice, all_of, quoted
 from diagnosis.exports.claims import MEMORY, Claims
+from diagnosis.exports.closing import Closing
 from diagnosis.exports.domains import UnboundedError
 from diagnosis.exports.lanes import RUN, Lane
 from diagnosis.exports.machine import BEGAN, REASON, Machine, WiderError, first_projection
 from diagnosis.exports.trees import Sets
 from diagnosis.exports.walking import Walk
-from diagnosis.exports.writing import Closing
 from diagnosis.runtime import DefinitionError, Model
 
 MAX_CELLS = 2_000
@@ -130,7 +130,8 @@ class _Text:
         """Give the guards that tell whether it is a branch's turn."""
         machine = self.machine
         for each in lane.line:
-            assert each.around is not None and each.fork is not None
+            assert each.around is not None
+            assert each.fork is not None
             before = [machine.at(other) for other in machine.branches[each.around, each.fork][: each.number]]
             if not machine.interleaved:
                 yield from (f"{place} <= ENDED" for place in before)
@@ -180,8 +181,8 @@ class _Text:
         return "\n".join(
             [
                 f"/* {_comment(machine.model.name)}: {order}.",
-                " * A state is a control state, a transition an outcome put into one; STOPPED is the one state in which",
-                " * every run ends that stops with an error.",
+                " * A state is a control state, a transition an outcome put into one; STOPPED is the one state in",
+                " * which every run ends that stops with an error.",
                 " *   spin -a model.pml && gcc -O2 -DSAFETY -DNOREDUCE -o pan pan.c && ./pan",
                 " * spin -a -DSCRIPTS=n prints the length of each script of at most n executions, -DLENGTHS those of",
                 " * runs that differ in state or length, -DLIMIT=n claims that no run is longer, -DNO_ERROR that none",
@@ -210,9 +211,9 @@ class _Text:
         for name, number in self.claims.said.items():
             domain = self.claims.memories.get(name)
             if domain is not None:
-                kind, start = _type(len(domain.values) - 1), self.claims.start(name)
+                kind = _type(len(domain.values) - 1)
                 yield f"#ifdef CLAIM_{number}"
-                yield f"{kind} {machine.names.of('m', MEMORY + name)} = {start};"
+                yield f"{kind} {machine.names.of('m', MEMORY + name)} = {self.claims.start(name)};"
                 yield "#endif"
         if machine.may_fail:
             yield "bit bad;"

@@ -119,6 +119,8 @@ def grow(
 
         try:
             return Leaf(function(ask))
+        except ExportError:
+            raise
         except Exception as error:
             return Leaf(told(error), failed=True)
 
