@@ -140,11 +140,11 @@ class Claims:
             after = claim.remember(ask(remembered), made)
             return claim.holds(made, after), after
 
-        def value(name: str, number: int) -> Any:
+        def value(name: str, number: int, another: bool) -> Any:
             if name == remembered:
                 assert memory is not None
                 return memory.values[number]
-            return self._machine.domains[name.removeprefix(BEFORE)].values[number]
+            return self._machine.value(name.removeprefix(BEFORE), number, another)
 
         def numbers(name: str) -> Sequence[int]:
             if name not in inside:

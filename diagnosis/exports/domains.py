@@ -30,26 +30,22 @@ class Held:
     value: Any = field(compare=False)
 
 
-def held(value: Any) -> Held:
-    """Give a frozen value so that it can be compared.
-
-    Args:
-        value: a frozen value.
-    """
-    return Held(canonical(value), value)
-
-
 class Domain:
     """The values of one variable; two that read alike are one.
 
     Args:
         what: how an error names it.
         read: the typed read; the value itself where absent.
+
+    Attributes:
+        values: the first value of each number.
+        others: the latest of each; it reads alike.
     """
 
     def __init__(self, what: str, read: Callable[[Any], Any] | None = None) -> None:
         self._what, self._read = what, read
         self.values: list[Any] = []
+        self.others: list[Any] = []
         self._numbers: dict[Hashable, int] = {}
         self._ranks: list[int] = []
 
@@ -72,6 +68,9 @@ class Domain:
                     "let the conditions stop it"
                 )
             self.values.append(value)
+            self.others.append(value)
+        elif self._read is not None:
+            self.others[found] = value
         return found
 
     def order(self) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from diagnosis.exports.domains import Held, held
+from diagnosis.exports.domains import Held
 from diagnosis.exports.trees import ExportError
 from diagnosis.runtime import (
     REPEAT,
@@ -18,6 +18,7 @@ from diagnosis.runtime import (
     FanOut,
     FanOuts,
     Remove,
+    Replace,
     ReplaceAll,
     RunError,
     Send,
@@ -26,6 +27,7 @@ from diagnosis.runtime import (
     ways_of,
 )
 from diagnosis.runtime.strategies import refuse_marker
+from diagnosis.verify.canonical import canonical
 
 Writes = tuple[tuple[str, Held], ...]
 """What is written, in order: (key, value)."""
@@ -122,10 +124,12 @@ class Ways:
 
     Args:
         definition: the graph.
+        deciding: the keys that decide; of others only whether they take a value is told.
     """
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, deciding: Collection[str]) -> None:
         self._definition = definition
+        self._deciding = frozenset(deciding)
         self._fan_outs = FanOuts(definition)
         self._log = definition.event_log.key if definition.event_log else None
 
@@ -243,8 +247,16 @@ class Ways:
             frozen = freeze(value)
             if not isinstance(keys[key], Append):
                 refuse_marker(frozen)
-            made.append((key, held(frozen)))
+            made.append((key, self._held(key, frozen)))
         return tuple(made)
+
+    def _held(self, key: str, frozen: Any) -> Held:
+        """Give a value so that it can be compared as far as it decides."""
+        strategy = self._definition.keys[key]
+        if key in self._deciding and isinstance(strategy, Replace):
+            return Held(canonical(strategy.read(frozen)), frozen)
+        fits = isinstance(strategy, Replace) and strategy.type is None
+        return Held(None if fits else canonical(frozen), frozen)
 
 
 def edits(value: Any) -> bool:

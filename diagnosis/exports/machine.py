@@ -71,7 +71,7 @@ class Machine:
         log = definition.event_log
         if log is not None and log.key in self.keys:
             raise ExportError(f"key {log.key!r} holds events, and routing reads it; that has no finite table")
-        self.ways = Ways(definition)
+        self.ways = Ways(definition, self.keys)
         self.names = Names()
         self.domains = {key: Domain(f"key {key!r}", definition.keys[key].read) for key in self.keys}
         self.logs = {
@@ -295,6 +295,17 @@ class Machine:
             name: the key.
         """
         return [self.domains[name].values[number] for number in sets[name]]
+
+    def value(self, name: str, number: int, another: bool = False) -> Any:
+        """Give the value of a key that a number stands for.
+
+        Args:
+            name: the key.
+            number: the number.
+            another: whether it is to be another value that reads alike, where there is one.
+        """
+        domain = self.domains[name]
+        return (domain.others if another else domain.values)[number]
 
     def order(self) -> None:
         """Settle how values are printed, once all are known."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnosis.runtime import DiagnosisError, told
+from diagnosis.runtime import DiagnosisError
 
 MAX_LEAVES = 20_000
 """Combinations of values for which one function is evaluated at most."""
@@ -27,7 +27,7 @@ class Leaf:
     """What a function gives.
 
     Attributes:
-        value: a hashable value; for a failure the text of its error.
+        value: a hashable value; for a failure the kind of its error.
         failed: whether it raised.
     """
 
@@ -93,7 +93,7 @@ def grow(
     who: str,
     function: Callable[[Callable[[str], Any]], Any],
     numbers: Callable[[str], Sequence[int]],
-    value: Callable[[str, int], Any],
+    value: Callable[[str, int, bool], Any],
 ) -> Tree:
     """Tabulate a function over the values of what it reads, and of nothing else.
 
@@ -101,37 +101,38 @@ def grow(
         who: how an error names it.
         function: ``ask -> hashable result``, where ``ask`` gives the value of a variable; an exception is a result too.
         numbers: gives the numbers of the values that a variable may have.
-        value: gives the value of a variable that a number stands for.
+        value: gives the value of a variable that a number stands for; asked for another one, one that reads alike.
 
     Returns:
         The tree, without looks that decide nothing.
 
     Raises:
-        ExportError: it gives another result when it is asked again, or looks at too many combinations.
+        ExportError: it gives another result when it is asked again, or for values that read alike; or it looks at too
+            many combinations.
     """
     leaves = 0
 
-    def once(known: Mapping[str, int]) -> Leaf:
+    def once(known: Mapping[str, int], another: bool) -> Leaf:
         def ask(name: str) -> Any:
             if name not in known:
                 raise _Asked(name)
-            return value(name, known[name])
+            return value(name, known[name], another)
 
         try:
             return Leaf(function(ask))
         except ExportError:
             raise
         except Exception as error:
-            return Leaf(told(error), failed=True)
+            return Leaf(type(error).__name__, failed=True)
 
     def under(known: dict[str, int]) -> Tree:
         nonlocal leaves
         try:
-            leaf = once(known)
-            if once(known) != leaf:
+            leaf = once(known, False)
+            if once(known, True) != leaf:
                 raise ExportError(
-                    f"{who} cannot be tabulated: it gives different results for the same values of what it reads; it "
-                    "must be a pure function of the state"
+                    f"{who} cannot be tabulated: it gives different results for the same values of what it reads, or "
+                    "for values that read alike; it must be a pure function of the typed reads of the state"
                 )
         except _Asked as asked:
             ways = tuple((number, under({**known, asked.name: number})) for number in numbers(asked.name))

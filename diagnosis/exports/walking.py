@@ -200,7 +200,7 @@ class Walk(Writer):
             return tuple(known[name])
 
         try:
-            return grow(who, function, numbers, lambda name, number: machine.domains[name].values[number])
+            return grow(who, function, numbers, machine.value)
         except _Beside as beside:
             raise WiderError([beside.key]) from None
 
