@@ -15,6 +15,21 @@ from .catalog import (
 from .catalog import (
     shipped_names as shipped_names,
 )
+from .exports import (
+    ExportError as ExportError,
+)
+from .exports import (
+    export as export,
+)
+from .exports import (
+    fingerprint as fingerprint,
+)
+from .exports import (
+    promela as promela,
+)
+from .exports import (
+    vectors as vectors,
+)
 from .factory import (
     build_graph as build_graph,
 )
@@ -342,6 +357,7 @@ __all__ = [
     "Executed",
     "Expect",
     "Explanation",
+    "ExportError",
     "FileError",
     "Finding",
     "Fork",
@@ -396,10 +412,13 @@ __all__ = [
     "events_table",
     "explanation_table",
     "explore",
+    "export",
+    "fingerprint",
     "freeze",
     "load",
     "measure",
     "models",
+    "promela",
     "proof_table",
     "prove",
     "register_immutable",
@@ -418,6 +437,7 @@ __all__ = [
     "terminations_table",
     "thaw",
     "trace_of",
+    "vectors",
     "write_report",
     "write_scenario",
 ]

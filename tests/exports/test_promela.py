@@ -203,6 +203,12 @@ def test_a_race_whose_branches_can_fail_is_refused_by_name():
         promela(model)
 
 
+def test_a_fork_of_too_many_branches_is_refused_by_name():
+    assert "at_plan_31" in promela(searching(32))
+    with pytest.raises(ExportError, match="node 'plan' opens more than 32 branches at once"):
+        promela(searching(33))
+
+
 def test_what_is_no_model_is_refused():
     with pytest.raises(Exception, match="printed of a Model, found str"):
         promela("diagnosis")
