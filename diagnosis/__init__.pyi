@@ -253,6 +253,9 @@ from .verify import (
     Coverage as Coverage,
 )
 from .verify import (
+    DisagreementError as DisagreementError,
+)
+from .verify import (
     Lasso as Lasso,
 )
 from .verify import (
@@ -349,6 +352,7 @@ __all__ = [
     "DefinitionError",
     "DiagnosisError",
     "Diagram",
+    "DisagreementError",
     "DocumentError",
     "DrawError",
     "Effect",

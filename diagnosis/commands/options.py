@@ -119,7 +119,7 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     return found
 
 
-def proven(name: str, model: Model, max_states: int, max_seconds: float | None) -> Proof:
+def proven(name: str, model: Model, max_states: int, max_seconds: float | None, *, interleave: bool = False) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -127,12 +127,13 @@ def proven(name: str, model: Model, max_states: int, max_seconds: float | None) 
         model: the graph.
         max_states: the budget of states.
         max_seconds: the budget of time.
+        interleave: whether branches move in any order too.
 
     Returns:
         The proof.
     """
     with progress(f"exploring {safe(name)}") as advance:
-        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance)
+        return prove(model, interleave=interleave, max_states=max_states, max_seconds=max_seconds, progress=advance)
 
 
 class Finite(click.FloatRange):

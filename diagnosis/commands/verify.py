@@ -31,6 +31,7 @@ from diagnosis.verify import MAX_STATES
     show_default=True,
     help="Budget of time; what was not found by then is not proven.",
 )
+@click.option("--interleave", is_flag=True, help="Let branches move in any order too, and count that.")
 @click.option(
     "--certificate",
     "written",
@@ -49,6 +50,7 @@ def verify(
     save: Path | None,
     max_states: int,
     max_seconds: float,
+    interleave: bool,
     written: Path | None,
     checked: Path | None,
     graphs: tuple[str, ...],
@@ -62,6 +64,7 @@ def verify(
     Example:
       diagnosis verify
       diagnosis verify my_graphs:model --save counterexamples/
+      diagnosis verify my_branches:model --interleave
       diagnosis verify --certificate proof.json
       diagnosis verify --check proof.json
     """
@@ -70,13 +73,15 @@ def verify(
     if checked is not None:
         old = read_certificate(checked, model)
         max_states, max_seconds = old["budgets"]["max_states"], old["budgets"]["max_seconds"]
-    proof = proven(model.name, model, max_states, max_seconds)
+        interleave = bool(old.get("interleaved"))
+    proof = proven(model.name, model, max_states, max_seconds, interleave=interleave)
     out = terminal(as_json)
     shown = proof.counterexamples
     saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]
     out.proof(proof)
     if shown:
-        out.heading("The shortest counterexample, as a scenario")
+        sure = all(verdict.shortest for verdict in proof.verdicts if not verdict.holds)
+        out.heading(f"The shortest counterexample{'' if sure else ' that was found'}, as a scenario")
         out.raw(scenario_text(min(shown, key=lambda scenario: len(scenario.expect.path or ()))))
     for file in saved:
         out.raw(f"saved {file}")

@@ -54,6 +54,8 @@ def certificate(proof: Proof, *, max_states: int, max_seconds: float | None, ver
                 "shortest_path",
                 "reason",
                 "never_taken",
+                "never_won",
+                "interleaved",
             )
         },
         "properties": [

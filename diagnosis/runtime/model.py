@@ -97,7 +97,8 @@ class Model(Shown):
     Attributes:
         name: how files and commands name it.
         graph: the compiled graph.
-        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A node with one outcome
+        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A function that raises says
+            that the node may fail. A node with one outcome
             need not be scripted. One that may write nothing and has no goto, such as the one that is put behind START,
             may be left out: its one outcome is an empty update.
         properties: what should hold, beside what is claimed of every graph.

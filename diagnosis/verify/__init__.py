@@ -3,9 +3,11 @@
 from diagnosis.verify.counterexample import scenario_for
 from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
+from diagnosis.verify.orders import DisagreementError
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
-from diagnosis.verify.prover import PropertyError, claims_of, prove
+from diagnosis.verify.prover import claims_of, prove
+from diagnosis.verify.sight import PropertyError
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
 
 __all__ = [
@@ -16,6 +18,7 @@ __all__ = [
     "WINNER",
     "Call",
     "Coverage",
+    "DisagreementError",
     "Item",
     "Lasso",
     "Progress",

@@ -34,6 +34,9 @@ class Transition:
         after: what the branch sees after it, before any join; ``None`` outside branches, where it is the next state.
         hidden: whether it belongs to a branch that loses, so that its event is in no run: where all branches of an
             ``any_of`` fail, the run tells of the first one only.
+        mover: the position that moved, where branches move in any order.
+        won: the names of the ``any_of`` forks that closed then because the branch ended well.
+        failed_in: the branch whose error stopped the run; empty outside branches.
     """
 
     source: int
@@ -47,6 +50,9 @@ class Transition:
     winner: str | None = None
     after: Mapping[str, Any] | None = None
     hidden: bool = False
+    mover: Position | None = None
+    won: tuple[str, ...] = ()
+    failed_in: str = ""
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -97,13 +103,21 @@ class Paths:
         """
         return self._movers[index].branch
 
+    def mover_of(self, edge: Transition) -> Position:
+        """Give the position that moved in a transition.
+
+        Args:
+            edge: the transition.
+        """
+        return edge.mover or self._movers[edge.source]
+
     def call(self, edge: Transition) -> Call:
         """Give a transition as a script names it.
 
         Args:
             edge: the transition.
         """
-        node = self._movers[edge.source].node
+        node = self.mover_of(edge).node
         return (node, edge.outcome) if edge.winner is None else (node, edge.outcome, edge.winner)
 
     @property
@@ -158,11 +172,6 @@ class Paths:
         """For each control state the fewest executions that end the run, or ``None`` where none does."""
         return self._distances(hidden=1)
 
-    @property
-    def shortest(self) -> int | None:
-        """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
-        return self._distances(hidden=0)[0]
-
     def _distances(self, *, hidden: int) -> list[int | None]:
         """Give the fewest executions to the end, a hidden one counted as given."""
         sources: list[list[tuple[int, int]]] = [[] for _ in self.states]
@@ -216,13 +225,8 @@ class Paths:
         rest = self.to_end[edge.target]
         return float("inf") if rest is None else rest
 
-    @cached_property
-    def counts(self) -> tuple[list[int], list[int]] | None:
-        """For each control state, how many scripts complete a run from it, and the executions of the longest run.
-
-        The executions of branches that lost do not count.
-        ``None`` where the space is not complete or has a cycle.
-        """
+    def _counted(self) -> tuple[list[int], list[int]] | None:
+        """Count the scripts and the longest run from each control state, where there is a finite number."""
         if not self.complete or self.cycles:
             return None
         scripts, longest = [0] * len(self.states), [0] * len(self.states)
@@ -255,7 +259,7 @@ class Paths:
         Raises:
             ValueError: there is no finite list of them.
         """
-        if self.counts is None:
+        if self._counted() is None:
             raise ValueError("the scripts cannot be listed: a run may go on for ever, or the space is not complete")
         path: list[Call] = []
         work: list[Iterator[Transition]] = [iter(self.outgoing[0])]

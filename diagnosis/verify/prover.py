@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
-    Command,
     DefinitionError,
-    DiagnosisError,
     Model,
-    Move,
     Property,
-    ReadView,
     always,
     sometimes,
-    told,
 )
 from diagnosis.verify.lasso import find_lasso
+from diagnosis.verify.orders import Orders
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
+from diagnosis.verify.sight import Sight
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
 MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
 
 
-class PropertyError(DiagnosisError):
-    """A property could not be evaluated: its predicate raised or read an undeclared key."""
+NOT_PROMISED = "seen on one of the walks after the budget was met, and not promised to be the shortest"
 
 
 def _executions(count: int) -> str:
@@ -53,7 +50,11 @@ def _routed(node: str, route: str) -> Property:
 
 
 NO_ERROR = always("no_error", "No report makes routing fail.", lambda move: True)
-"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise."""
+"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise.
+
+This counts in a branch of an ``any_of`` fork too, where the branch merely loses by it. Only what an outcome raises does
+not: the alphabet says on purpose that the node may fail.
+"""
 
 
 def claims_of(model: Model) -> tuple[Property, ...]:
@@ -70,6 +71,7 @@ def claims_of(model: Model) -> tuple[Property, ...]:
 def prove(
     model: Model,
     *,
+    interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
     progress: Progress | None = None,
@@ -78,6 +80,8 @@ def prove(
 
     Args:
         model: the graph under test.
+        interleave: whether branches move in any order too, not only one after the other. Every property is put to both;
+            what is counted is the full product, and the scripts are those of branches in order.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then with states explored and states known.
@@ -88,13 +92,18 @@ def prove(
     Raises:
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
+        DisagreementError: interleaved, a property holds in one way and not in the other.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
     space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
     prover = _Prover(space, max_states, deadline)
-    return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
+    verdicts = tuple(prover.verdict(claim) for claim in claims_of(model))
+    if not interleave:
+        return Proof(model, space, verdicts, prover.lasso)
+    orders = Orders(model, max_states=max_states, deadline=deadline, progress=progress)
+    return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso)
 
 
 class _Prover:
@@ -127,6 +136,13 @@ class _Prover:
             self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
         return self._spaces[reads]
 
+    def _seen(
+        self, claim: Property, holds: bool, detail: str, script: Script, *, stem: Script = (), sure: float | None = None
+    ) -> Verdict:
+        """Give the verdict that a script shows, be it by its first part; say where there may be a shorter one."""
+        shortest = len(stem or script) <= (self.space.sure if sure is None else sure)
+        return Verdict(claim, holds, detail if shortest else f"{detail}; {NOT_PROMISED}", script, shortest)
+
     def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
         why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
         return Verdict(claim, None, f"bound hit, not proven: {why}")
@@ -137,7 +153,9 @@ class _Prover:
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
         if self._failed is not None:
             detail = f"a run stops with an error: {self._failed.error}"
-            return Verdict(claim, False, detail, self.space.script_through(self._failed))
+            return self._seen(claim, False, detail, self.space.script_through(self._failed))
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, "no cycle among the control states")
@@ -145,19 +163,38 @@ class _Prover:
     def _bound(self, claim: Property) -> Verdict:
         assert claim.limit is not None
         counts, limit = self.space.counts, claim.limit
+        if counts is None and self.lasso is not None:
+            return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
+        over = self._over(limit)
         if counts is None:
-            if self.lasso is not None:
-                return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
-            deep = next((i for i, depth in enumerate(self.space.depths) if depth > limit), None)
-            if deep is None:
+            if over is None:
                 return self._unproven(claim, self.space)
-            return Verdict(claim, False, f"a run executes more than {limit}", self._whole(deep))
+            return self._seen(claim, False, f"a run executes more than {limit}", over)
         longest = counts[1][0]
-        if longest > limit:
-            return Verdict(claim, False, f"the longest run executes {longest}", self._longer_than(limit))
+        if over is not None:
+            return Verdict(claim, False, f"the longest run executes {longest}", over)
         if longest < limit:
             return Verdict(claim, False, f"never exceeded, but not reached either: the longest run executes {longest}")
         return Verdict(claim, True, f"the longest run executes {longest}")
+
+    @cached_property
+    def _too_long(self) -> Script | None:
+        """A run that meets the recursion limit, although it would end after it."""
+        return None if self.lasso is not None else self._over(self._limit)
+
+    @property
+    def _limit_met(self) -> str:
+        return f"a run meets the recursion limit of {self._limit} node executions before it ends"
+
+    def _over(self, limit: int) -> Script | None:
+        """Give a run that executes more nodes than a limit, the shortest where everything was explored."""
+        space = self.space
+        if space.counts is not None:
+            return self._longer_than(limit) if space.counts[1][0] > limit else None
+        deep = (i for i, depth in enumerate(space.depths) if depth > limit)
+        # Where a branch is to lose, what it executes is no part of the run.
+        found = next((i for i in deep if not any(f.winner is None for f in space.contests(i))), None)
+        return None if found is None else self._whole(found)
 
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
@@ -180,14 +217,23 @@ class _Prover:
         return stem + self.space.finish(index, self._limit + 1 - len(stem))
 
     def _no_error(self, claim: Property) -> Verdict:
+        stops = () if self._failed is None else self.space.script_through(self._failed)
+        absorbed = self.space.races.absorbed
+        if absorbed is not None and (self._failed is None or len(absorbed.script) < len(stops)):
+            fork, branch = absorbed.by
+            detail = f"{absorbed.error}; the race at {fork!r} hides it, for {branch!r} merely loses by it"
+            return self._seen(claim, False, detail, absorbed.script)
         if self._failed is not None:
-            return Verdict(claim, False, str(self._failed.error), self.space.script_through(self._failed))
+            return self._seen(claim, False, str(self._failed.error), stops)
         for edge in self.space.transitions:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)
                     detail = f"rule {row.rule.name!r}, condition {row.rule.when[place].name!r}: {row.errors[place]}"
-                    return Verdict(claim, False, detail, self._through(self.space, edge))
+                    stem = self.space.script_through(edge)
+                    return self._seen(claim, False, detail, self._through(self.space, edge), stem=stem)
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
             return self._unproven(claim, self.space)
         return Verdict(claim, True, f"none of {self.space.size} transitions fails")
@@ -204,58 +250,24 @@ class _Prover:
         found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
         if claim.kind == "always":
             if found is not None:
-                return Verdict(claim, False, f"broken after {_executions(len(found[0]))}", found[1])
+                detail = f"broken after {_executions(len(found[0]))}"
+                return self._seen(claim, False, detail, found[1], stem=found[0], sure=space.sure)
             if self._cut:
                 return self._unproven(claim, space)
             return Verdict(claim, True, f"true of all {space.size} transitions")
         if found is not None:
-            return Verdict(claim, True, f"first shown after {_executions(len(found[0]))}", found[1])
+            detail = f"first shown after {_executions(len(found[0]))}"
+            return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
         if self._cut:
             return self._unproven(claim, space)
         return Verdict(claim, False, "no script shows it")
 
-    def _moves_of(self, space: StateSpace, claim: Property) -> Callable[[Transition], Move]:
-        """Give the function from a transition to the move that a property sees."""
-        who, reads, alphabet = f"property {claim.name!r}", frozenset(claim.reads), self.model.alphabet
-
-        def move(edge: Transition) -> Move:
-            here = space.mover(edge.source)
-            update = alphabet[here.node][edge.outcome]
-            assert edge.choice is not None
-            before, after = space.entered(edge.source), edge.after
-            if after is None:
-                assert edge.target is not None
-                after = space.states[edge.target]
-            report: Any = update(before) if callable(update) else update
-            return Move(
-                here.node,
-                edge.outcome,
-                edge.attempt,
-                ReadView(before, reads, who),
-                report.update if isinstance(report, Command) else report,
-                ReadView(after, reads, who),
-                edge.choice,
-                edge.others,
-                here.branch,
-            )
-
-        return move
-
-    def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
-        """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
-        try:
-            return claim.holds(move, memory) is (claim.kind == "sometimes")
-        except Exception as error:
-            raise PropertyError(
-                f"property {claim.name!r}, at node {move.node!r} with outcome {move.outcome!r}, raised {told(error)}"
-            ) from error
-
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
         found: Transition | None = None
-        seen = self._moves_of(space, claim)
+        seen = Sight(space, claim)
         for edge in space.transitions:
-            if edge.choice is not None and self._hit(claim, seen(edge), None):
+            if edge.choice is not None and seen.hit(seen.move(edge), None):
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
@@ -266,12 +278,11 @@ class _Prover:
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
-        assert claim.remember is not None
         came: dict[tuple[int, Any], tuple[tuple[int, Any], Call] | None] = {(0, claim.start): None}
         depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
         best: tuple[float, Script, Transition] | None = None
-        seen = self._moves_of(space, claim)
+        seen = Sight(space, claim)
         while queue:
             here = queue.popleft()
             depth = depths[here] + 1
@@ -280,12 +291,9 @@ class _Prover:
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    move = seen(edge)
-                    try:
-                        after = claim.remember(after, move)
-                    except Exception as error:
-                        raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-                    if self._hit(claim, move, after):
+                    move = seen.move(edge)
+                    after = seen.remembered(after, move)
+                    if seen.hit(move, after):
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
                             best = (total, (*self._script(came, here), space.call(edge)), edge)
@@ -293,7 +301,7 @@ class _Prover:
                 if edge.target is None:
                     continue
                 there = (edge.target, after)
-                if self._new(claim, came, there):
+                if self._new(seen, came, there):
                     came[there] = (here, space.call(edge))
                     depths[there] = depth
                     if len(came) > MAX_PRODUCT:
@@ -310,12 +318,12 @@ class _Prover:
             return stem, stem
         return stem, stem + space.finish(last.target, self._limit + 1 - len(stem))
 
-    def _new(self, claim: Property, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
+    def _new(self, seen: Sight, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
         """Tell whether a pair of control state and memory was not reached before."""
         try:
             return place not in came
         except TypeError as error:
-            raise PropertyError(f"the memory of property {claim.name!r} must be hashable: {error}") from error
+            raise seen.unhashable(error) from error
 
     def _script(self, came: Mapping[Any, tuple[tuple[int, Any], Call] | None], place: tuple[int, Any]) -> Script:
         script: list[Call] = []

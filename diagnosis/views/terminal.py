@@ -182,6 +182,8 @@ class Terminal:
             self.line(f"{count} taken by some script")
         if proof.never_taken:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
+        for warning in proof.warnings:
+            self.line(f"warning: {warning}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import itertools
 import subprocess
 import sys
@@ -68,8 +67,7 @@ INTERLEAVED = {"searching": (359, 867, 58195, 14), "nested": (93, 155, 164, 7), 
 def test_spin_counts_all_interleavings(model):
     found = counted(promela(model, interleave=True))
     assert found == INTERLEAVED[model.name]
-    if "interleave" in inspect.signature(explore).parameters:
-        assert found == sizes(model, interleave=True)
+    assert found == sizes(model, interleave=True)
 
 
 @needs_spin

@@ -140,7 +140,7 @@ def test_an_outcome_function_that_raises_is_reported_as_an_error():
     graph = StateGraph(["x"]).add_node("a", idle).add_edge(START, "a").add_edge("a", END).compile()
     space = explore(Model("m", graph, {"a": {"boom": lambda state: 1 / 0}}))
     assert [edge.error for edge in space.transitions] == [
-        "outcome 'boom' of node 'a' raised ZeroDivisionError: division by zero"
+        "node 'a', attempt 1, raised ZeroDivisionError: division by zero"
     ]
 
 

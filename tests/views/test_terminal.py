@@ -106,7 +106,7 @@ def test_coverage_tells_where_feasibility_is_not_proven():
 
 
 def test_a_proof_without_any_taken_rule_is_written_too():
-    proof = SimpleNamespace(counted="nothing", verdicts=(), never_taken=())
+    proof = SimpleNamespace(counted="nothing", verdicts=(), never_taken=(), warnings=())
     assert "0 of 0 properties hold" in written(lambda out: out.proof(proof))
     assert "each of 2 rules is taken by some script" in written(lambda out: out.proof(prove(model())))
 
