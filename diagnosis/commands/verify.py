@@ -7,13 +7,12 @@ from pathlib import Path
 import click
 
 from diagnosis import __version__
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, proven, terminal
+from diagnosis.commands.options import NonEmptyPath, budgets, common, proven, terminal
 from diagnosis.exports import certificate, certificate_differences, certificate_text, read_certificate
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, print_json
 from diagnosis.scenarios import scenario_text, write_scenario
 from diagnosis.scenarios.files import write_file
-from diagnosis.verify import MAX_STATES
 
 
 @click.command()
@@ -23,14 +22,7 @@ from diagnosis.verify import MAX_STATES
     type=NonEmptyPath(path_type=Path, file_okay=False),
     help="Save each counterexample there as a scenario file.",
 )
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
-@click.option(
-    "--max-seconds",
-    type=Finite(0, min_open=True),
-    default=MAX_SECONDS,
-    show_default=True,
-    help="Budget of time; what was not found by then is not proven.",
-)
+@budgets
 @click.option("--interleave", is_flag=True, help="Let branches move in any order too, and count that.")
 @click.option(
     "--certificate",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from diagnosis.exports.promela import promela
 from diagnosis.exports.trees import ExportError
-from diagnosis.exports.vectors import vectors_document
+from diagnosis.exports.vectors import listed, vectors_document
 from diagnosis.runtime import Model, one_of
 from diagnosis.scenarios.files import write_file
 from diagnosis.verify import MAX_STATES, Progress
@@ -50,9 +50,7 @@ def _promela(model: Model, options: Options) -> Iterable[bytes]:
 
 
 def _vectors(model: Model, options: Options) -> Iterable[bytes]:
-    return vectors_document(
-        model, max_states=options.max_states, max_seconds=options.max_seconds, progress=options.progress
-    )
+    return vectors_document(listed(model, options.max_states, options.max_seconds), options.progress)
 
 
 ENDINGS: Mapping[str, Ending] = {

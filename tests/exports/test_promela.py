@@ -202,7 +202,6 @@ def test_a_race_whose_branches_can_fail_is_refused_by_name():
 
 
 def test_a_fork_of_too_many_branches_is_refused_by_name():
-    assert "at_plan_31" in promela(searching(32))
     with pytest.raises(ExportError, match="node 'plan' opens more than 32 branches at once"):
         promela(searching(33))
 
@@ -228,10 +227,10 @@ def test_an_event_history_that_routing_reads_is_refused_by_name():
 
 PROGRAM = """
 import sys; sys.path.insert(0, {here!r})
-from exported_models import nested, searching, voting
+from exported_models import nested, voting
 from diagnosis import diagnosis_model
 from diagnosis.exports import fingerprint, promela
-for model in (diagnosis_model(), nested(), searching(), voting()):
+for model in (diagnosis_model(), nested(), voting()):
     print(promela(model), promela(model, interleave=True), fingerprint(model))
 """
 
