@@ -15,6 +15,21 @@ from .catalog import (
 from .catalog import (
     shipped_names as shipped_names,
 )
+from .exports import (
+    ExportError as ExportError,
+)
+from .exports import (
+    export as export,
+)
+from .exports import (
+    fingerprint as fingerprint,
+)
+from .exports import (
+    promela as promela,
+)
+from .exports import (
+    vectors as vectors,
+)
 from .factory import (
     build_graph as build_graph,
 )
@@ -415,6 +430,7 @@ __all__ = [
     "Executed",
     "Expect",
     "Explanation",
+    "ExportError",
     "FileError",
     "Finding",
     "Fork",
@@ -477,7 +493,9 @@ __all__ = [
     "eventually",
     "explanation_table",
     "explore",
+    "export",
     "findings_table",
+    "fingerprint",
     "freeze",
     "lengths_table",
     "load",
@@ -485,6 +503,7 @@ __all__ = [
     "minimise",
     "models",
     "never_after",
+    "promela",
     "proof_junit",
     "proof_table",
     "prove",
@@ -506,6 +525,7 @@ __all__ = [
     "terminations_table",
     "thaw",
     "trace_of",
+    "vectors",
     "write_report",
     "write_scenario",
 ]

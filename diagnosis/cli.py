@@ -10,6 +10,7 @@ from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
 from diagnosis.commands.diff import diff
 from diagnosis.commands.draw import draw
+from diagnosis.commands.export import export
 from diagnosis.commands.lab import lab
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
@@ -26,7 +27,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, diff, draw, lab):
+for _command in (tour, run, coverage, verify, diff, draw, export, lab):
     app.add_command(_command)
 
 

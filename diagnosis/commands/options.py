@@ -44,6 +44,36 @@ def common(command: F) -> F:
     )(command)
 
 
+class Finite(click.FloatRange):
+    """A number in a range; what is no number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Take a finite number; arguments as click's own."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value} is no finite number.", param, ctx)
+
+
+def budgets(command: F) -> F:
+    """Give a command the options --max-states and --max-seconds.
+
+    Args:
+        command: the command's function; it takes ``max_states`` and ``max_seconds``.
+
+    Returns:
+        The function with the options.
+    """
+    command = click.option(
+        "--max-seconds",
+        type=Finite(0, min_open=True),
+        default=MAX_SECONDS,
+        show_default=True,
+        help="Budget of time; what was not found by then is not proven.",
+    )(command)
+    return click.option(
+        "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
+    )(command)
+
+
 def exploring(saved: str) -> Callable[[F], F]:
     """Give a command the options --save, --max-states and --max-seconds.
 
@@ -55,25 +85,11 @@ def exploring(saved: str) -> Callable[[F], F]:
     """
 
     def decorated(command: F) -> F:
-        for option in (
-            click.option(
-                "--max-seconds",
-                type=Finite(0, min_open=True),
-                default=MAX_SECONDS,
-                show_default=True,
-                help="Budget of time; what was not found by then is not proven.",
-            ),
-            click.option(
-                "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
-            ),
-            click.option(
-                "--save",
-                type=NonEmptyPath(path_type=Path, file_okay=False),
-                help=f"Save {saved} there as a scenario file.",
-            ),
-        ):
-            command = option(command)
-        return command
+        return click.option(
+            "--save",
+            type=NonEmptyPath(path_type=Path, file_okay=False),
+            help=f"Save {saved} there as a scenario file.",
+        )(budgets(command))
 
     return decorated
 
@@ -187,15 +203,6 @@ def proven(
             interrupted=interrupted,
             progress=advance,
         )
-
-
-class Finite(click.FloatRange):
-    """A number in a range; what is no number is in none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Take a finite number; arguments as click's own."""
-        number = float(super().convert(value, param, ctx))
-        return number if math.isfinite(number) else self.fail(f"{value} is no finite number.", param, ctx)
 
 
 class NonEmptyPath(click.Path):

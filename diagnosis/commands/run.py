@@ -37,7 +37,7 @@ def run(
       diagnosis run mine.yaml --graph mine=my_graphs:model
       diagnosis run data/scenarios --junit run.xml --minimise
     """
-    from diagnosis.views.files import write_file
+    from diagnosis.scenarios.files import write_file
     from diagnosis.views.junit import suite_junit
 
     suite = loaded(paths, Models(graphs))

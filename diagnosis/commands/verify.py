@@ -6,10 +6,13 @@ from pathlib import Path
 
 import click
 
+from diagnosis import __version__
 from diagnosis.commands.options import JUNIT, MEMORY, NonEmptyPath, common, exploring, proven, terminal
+from diagnosis.exports import certificate, certificate_differences, certificate_text, read_certificate
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json, stopping
 from diagnosis.scenarios import scenario_text, write_scenario
+from diagnosis.scenarios.files import write_file
 from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 
 
@@ -33,6 +36,18 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 )
 @click.option("--interleave", is_flag=True, help="Let branches move in any order too, and count that.")
 @JUNIT
+@click.option(
+    "--certificate",
+    "written",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    help="Write there what was proven, so that it can be checked again.",
+)
+@click.option(
+    "--check",
+    "checked",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    help="Prove again what a certificate says, with its budgets, and say what differs.",
+)
 @common
 def verify(
     graph: str | None,
@@ -46,6 +61,8 @@ def verify(
     max_seconds: float,
     interleave: bool,
     max_memory: int | None,
+    written: Path | None,
+    checked: Path | None,
     graphs: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -59,14 +76,20 @@ def verify(
       diagnosis verify my_graphs:model --save counterexamples/
       diagnosis verify my_branches:model --interleave
       diagnosis verify my_graphs:model --strict --baseline accepted.json --junit verify.xml
+      diagnosis verify --certificate proof.json
+      diagnosis verify --check proof.json
     """
-    from diagnosis.views.files import write_file
     from diagnosis.views.junit import proof_junit
 
     if write_baseline is not None and write_baseline.suffix != ".json":
         raise RefusedError(f"--write-baseline: found {str(write_baseline)!r}; allowed: a file that ends in .json")
     model = Models(graphs).chosen(graph)
     accepted = None if baseline is None else read_baseline(baseline)
+    old = None
+    if checked is not None:
+        old = read_certificate(checked, model)
+        max_states, max_seconds = old["budgets"]["max_states"], old["budgets"]["max_seconds"]
+        interleave = bool(old.get("interleaved"))
     with stopping() as interrupted:
         proof = proven(model.name, model, max_states, max_seconds, max_memory, interrupted, interleave=interleave)
     if write_baseline is not None:
@@ -89,14 +112,25 @@ def verify(
         out.findings(proof, accepted)
     if junit is not None:
         write_file(junit, proof_junit(proof, accepted, strict=strict).encode())
+    document = proof.to_json(findings=told)
+    if accepted is not None:
+        document["accepted"] = [
+            {"kind": kind, "where": where} for kind, where in sorted(accepted.accepted - set(accepted.stale(proof)))
+        ]
+    differing: list[str] = []
+    if written is not None or old is not None:
+        new = certificate(proof, max_states=max_states, max_seconds=max_seconds, version=__version__)
+        if old is not None:
+            differing = certificate_differences(old, new)
+            document["certificate"] = {"file": str(checked), "stale": bool(differing), "differences": differing}
+            out.heading(f"The certificate {checked} {'is stale' if differing else 'still stands'}")
+            for line in differing:
+                out.raw(line)
+        if written is not None:
+            out.raw(f"saved {write_file(written, certificate_text(new))}")
     if as_json:
-        document = proof.to_json(findings=told)
-        if accepted is not None:
-            document["accepted"] = [
-                {"kind": kind, "where": where} for kind, where in sorted(accepted.accepted - set(accepted.stale(proof)))
-            ]
         print_json(document)
-    return _status(proof, accepted, strict=strict)
+    return _status(proof, accepted, strict=strict) or (BROKEN if differing else 0)
 
 
 def _status(proof: Proof, accepted: Baseline | None, *, strict: bool) -> int:
