@@ -1,7 +1,7 @@
 """The verification bench: exploration, proof and coverage of any model."""
 
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
+from diagnosis.verify.coverage import FURTHER, KINDS, WINNER, Coverage, CoverageError, Item, kinds_of, measure
 from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
@@ -9,6 +9,7 @@ from diagnosis.verify.prover import PropertyError, claims_of, prove
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
 
 __all__ = [
+    "FURTHER",
     "KINDS",
     "MAX_STATES",
     "ROUTE_TAKEN",
@@ -16,6 +17,7 @@ __all__ = [
     "WINNER",
     "Call",
     "Coverage",
+    "CoverageError",
     "Item",
     "Lasso",
     "Progress",
