@@ -4,6 +4,7 @@ from diagnosis.verify.coverage.items import declared_items
 from diagnosis.verify.coverage.kinds import FURTHER, KINDS, WINNER, CoverageError, kinds_of
 from diagnosis.verify.coverage.measure import measure
 from diagnosis.verify.coverage.result import Coverage, Item
+from diagnosis.verify.coverage.suggest import Suggestion, shortest_scenarios, suggest
 
 __all__ = [
     "FURTHER",
@@ -12,7 +13,10 @@ __all__ = [
     "Coverage",
     "CoverageError",
     "Item",
+    "Suggestion",
     "declared_items",
     "kinds_of",
     "measure",
+    "shortest_scenarios",
+    "suggest",
 ]

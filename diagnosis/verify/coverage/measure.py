@@ -59,14 +59,24 @@ def measured(observed: Observed, runs: Iterable[Run]) -> Coverage:
     Raises:
         CoverageError: a run is of another graph.
     """
-    tally = _Tally(observed)
+    tally = Tally(observed)
     for run in runs:
         tally.add(run)
-    return assembled(observed, observed.kinds, tally.seen, tally.runs, tally.outside, tally.errors)
+    return tally.coverage()
 
 
-class _Tally:
-    """What runs showed, counted."""
+class Tally:
+    """What runs showed, counted.
+
+    Args:
+        observed: the explored space, with what is counted.
+
+    Attributes:
+        seen: how often each observation was made.
+        outside: reports that are no outcome of the alphabet.
+        errors: conditions that raised.
+        runs: how many runs were counted.
+    """
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
@@ -79,7 +89,19 @@ class _Tally:
         self.errors: dict[str, None] = {}
         self.runs = 0
 
+    def coverage(self) -> Coverage:
+        """Give what the runs cover."""
+        return assembled(self._observed, self._observed.kinds, self.seen, self.runs, self.outside, self.errors)
+
     def add(self, run: Run) -> None:
+        """Count a run.
+
+        Args:
+            run: a run of the graph, ended or not.
+
+        Raises:
+            CoverageError: it is a run of another graph.
+        """
         check_graph(self._model, run)
         self.runs += 1
         self.seen[self._start] += 1

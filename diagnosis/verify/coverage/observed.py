@@ -219,3 +219,18 @@ class Observed:
                 after = self.finish(way.target, self.depths[spot] + 1)
                 found[atom] = (*self.script_to(spot), way.call, *(each.call for each in after))
         return found
+
+    def shown_by(self, script: Script) -> set[Atom]:
+        """Give what a script shows.
+
+        Args:
+            script: what is executed, from the start.
+        """
+        found: set[Atom] = set()
+        spot: int | None = 0
+        for call in script:
+            assert spot is not None
+            way = next(way for way in self.ways[spot] if way.call == call)
+            found.update(way.atoms)
+            spot = way.target
+        return found
