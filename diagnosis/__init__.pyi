@@ -235,7 +235,13 @@ from .trace import (
     trace_of as trace_of,
 )
 from .verify import (
+    Collector as Collector,
+)
+from .verify import (
     Coverage as Coverage,
+)
+from .verify import (
+    CoverageError as CoverageError,
 )
 from .verify import (
     Lasso as Lasso,
@@ -250,7 +256,13 @@ from .verify import (
     StateSpace as StateSpace,
 )
 from .verify import (
+    Suggestion as Suggestion,
+)
+from .verify import (
     Verdict as Verdict,
+)
+from .verify import (
+    collecting as collecting,
 )
 from .verify import (
     explore as explore,
@@ -263,6 +275,12 @@ from .verify import (
 )
 from .verify import (
     scenario_for as scenario_for,
+)
+from .verify import (
+    shortest_scenarios as shortest_scenarios,
+)
+from .verify import (
+    suggest as suggest,
 )
 from .views import (
     Diagram as Diagram,
@@ -292,6 +310,12 @@ from .views import (
     explanation_table as explanation_table,
 )
 from .views import (
+    load_coverage as load_coverage,
+)
+from .views import (
+    production_table as production_table,
+)
+from .views import (
     proof_table as proof_table,
 )
 from .views import (
@@ -299,6 +323,9 @@ from .views import (
 )
 from .views import (
     runs_table as runs_table,
+)
+from .views import (
+    save_coverage as save_coverage,
 )
 from .views import (
     shipped_notebooks as shipped_notebooks,
@@ -323,12 +350,14 @@ __all__ = [
     "ActionError",
     "Actions",
     "Append",
+    "Collector",
     "Command",
     "CompileError",
     "CompiledGraph",
     "Condition",
     "ConditionError",
     "Coverage",
+    "CoverageError",
     "Custom",
     "Decision",
     "DefinitionError",
@@ -376,6 +405,7 @@ __all__ = [
     "ShortFormError",
     "StateGraph",
     "StateSpace",
+    "Suggestion",
     "Suite",
     "SuiteResult",
     "Topology",
@@ -388,6 +418,7 @@ __all__ = [
     "bound",
     "build_graph",
     "build_trace",
+    "collecting",
     "coverage_summary",
     "coverage_table",
     "diagnosis_model",
@@ -398,8 +429,10 @@ __all__ = [
     "explore",
     "freeze",
     "load",
+    "load_coverage",
     "measure",
     "models",
+    "production_table",
     "proof_table",
     "prove",
     "register_immutable",
@@ -407,14 +440,17 @@ __all__ = [
     "run_scenario",
     "run_suite",
     "runs_table",
+    "save_coverage",
     "scenario_for",
     "scenario_text",
     "shipped",
     "shipped_names",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shortest_scenarios",
     "sometimes",
     "state_graph",
+    "suggest",
     "terminations_table",
     "thaw",
     "trace_of",

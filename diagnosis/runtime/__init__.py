@@ -70,6 +70,7 @@ from diagnosis.runtime.step import Entered, Step
 from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
 from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyFork, TopologyNode
 from diagnosis.runtime.transitions import causes_of, transitions_of
+from diagnosis.runtime.watching import watching
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -178,5 +179,6 @@ __all__ = [
     "thaw",
     "told",
     "transitions_of",
+    "watching",
     "ways_of",
 ]

@@ -18,6 +18,7 @@ from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, Run
 from diagnosis.runtime.nodestep import NodeStep, Report
 from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
+from diagnosis.runtime.watching import tell
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -308,8 +309,9 @@ class Record:
         )
         if self.error is not None:
             self.error.run = run
-            if check:
-                raise self.error
+        tell(run)
+        if self.error is not None and check:
+            raise self.error
         return run
 
 

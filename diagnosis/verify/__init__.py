@@ -1,7 +1,21 @@
 """The verification bench: exploration, proof and coverage of any model."""
 
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.coverage import FURTHER, KINDS, WINNER, Coverage, CoverageError, Item, kinds_of, measure
+from diagnosis.verify.coverage import (
+    FURTHER,
+    KINDS,
+    WINNER,
+    Collector,
+    Coverage,
+    CoverageError,
+    Item,
+    Suggestion,
+    collecting,
+    kinds_of,
+    measure,
+    shortest_scenarios,
+    suggest,
+)
 from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
@@ -16,6 +30,7 @@ __all__ = [
     "RULE_TAKEN",
     "WINNER",
     "Call",
+    "Collector",
     "Coverage",
     "CoverageError",
     "Item",
@@ -25,13 +40,17 @@ __all__ = [
     "PropertyError",
     "Script",
     "StateSpace",
+    "Suggestion",
     "Transition",
     "Verdict",
     "claims_of",
+    "collecting",
     "explore",
     "find_lasso",
     "kinds_of",
     "measure",
     "prove",
     "scenario_for",
+    "shortest_scenarios",
+    "suggest",
 ]

@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
 class Trail(NamedTuple):
     """The ways behind a spot, the last one first."""
 
-    before: Trail | None  # type: ignore[misc]
+    before: Trail | None
     way: Way
     length: int
 
@@ -57,9 +57,7 @@ class Search:
         self._limit = observed.space.model.graph.recursion_limit
         self._masks = [[_mask(way, wanted) for way in ways] for ways in observed.ways]
         self._wanted = wanted
-        ways = {
-            spot: [way.target for way in ways if way.target is not None] for spot, ways in enumerate(observed.ways)
-        }
+        ways = {spot: [way.target for way in ways if way.target is not None] for spot, ways in enumerate(observed.ways)}
         self._loops = loops(ways)
         self._order = [] if self._loops else topological(list(ways.values()))
 
@@ -120,15 +118,15 @@ class Search:
                 value = (self._masks[spot][place] & left).bit_count() + (0 if way.target is None else gain[way.target])
                 if place == 0 or value > gain[spot]:
                     gain[spot], choice[spot] = value, place
-        spot: int | None = 0
+        here: int | None = 0
         trail: Trail | None = None
         mask = 0
-        while spot is not None and ways[spot]:
-            place = choice[spot]
-            trail = Trail(trail, ways[spot][place], (trail.length if trail else 0) + 1)
-            mask |= self._masks[spot][place]
-            spot = ways[spot][place].target
-        return trail, mask if trail and trail.length <= self._limit else 0
+        while here is not None and ways[here]:
+            place = choice[here]
+            trail = Trail(trail, ways[here][place], (trail.length if trail else 0) + 1)
+            mask |= self._masks[here][place]
+            here = ways[here][place].target
+        return trail, mask if trail is not None and trail.length <= self._limit else 0
 
     def _tour(self, left: int) -> tuple[Trail | None, int]:
         """Go to the nearest way that shows something that is left, and so on, as long as the limit allows."""

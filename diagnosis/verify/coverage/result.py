@@ -224,7 +224,7 @@ class Coverage(Shown):
             covered, total = self.counts(kind)
             found[kind] = {"covered": covered, "total": total, "missing": list(self.missing(kind))}
             for standing in ("infeasible", "undecided"):
-                names = self.standing(kind, standing)  # type: ignore[arg-type]
+                names = self.standing(kind, standing)
                 if names:
                     found[kind][standing] = list(names)
         return found

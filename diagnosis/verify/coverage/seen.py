@@ -1,4 +1,4 @@
-"""What one node execution shows: the same for runs, which are counted, and for exploration, which finds what is feasible."""
+"""What one node execution shows, be it one of a run that is counted or one that exploration found."""
 
 from __future__ import annotations
 
