@@ -60,7 +60,7 @@ from diagnosis.runtime.frozen import FrozenDict, FrozenList, History, freeze, re
 from diagnosis.runtime.graph import StateGraph
 from diagnosis.runtime.loops import loops
 from diagnosis.runtime.markers import Remove, ReplaceAll
-from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
+from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, frozen_update, resolve
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.position import Child, Forked, Place, Position, bracketed, forks, movable, positions
 from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
@@ -168,6 +168,7 @@ __all__ = [
     "evaluate",
     "forks",
     "freeze",
+    "frozen_update",
     "is_text",
     "loops",
     "movable",

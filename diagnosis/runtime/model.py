@@ -13,6 +13,7 @@ from diagnosis.runtime.decisions import Event, State, is_text
 from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.frozen import freeze
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
 from diagnosis.runtime.run import Executed, Run
@@ -357,3 +358,15 @@ def resolve(update: Update, state: State) -> Returned:
         state: the state that the action sees.
     """
     return update(state) if callable(update) else update
+
+
+def frozen_update(update: Returned) -> Returned:
+    """Freeze what a node reports now, so that no execution has to.
+
+    Args:
+        update: an update or a Command.
+    """
+    given = update.update if isinstance(update, Command) else update
+    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
+    values = {key: freeze(value) for key, value in given.items()}
+    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values

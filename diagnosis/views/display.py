@@ -68,7 +68,7 @@ def _checked(shown: Shown) -> Bundle | None:
 def _covered(coverage: Coverage) -> pandas.DataFrame:
     """Give the table of coverage, without columns that say nothing."""
     frame = coverage_summary(coverage)
-    return frame.drop(columns=[name for name in ("infeasible", "undecided") if not frame[name].any()])
+    return frame.drop(columns=[name for name in ("infeasible", "undecided") if not any(frame[name])])
 
 
 def _bundle(shown: Shown, *parts: str, picture: Diagram | None = None) -> Bundle:

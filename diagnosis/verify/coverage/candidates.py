@@ -146,7 +146,8 @@ class Search:
                 spot = way.target
         for way in observed.finish(spot, trail.length if trail else 0):
             trail = Trail(trail, way, (trail.length if trail else 0) + 1)
-        return trail, mask
+            spot = way.target
+        return trail, mask if observed.stops(_script(trail), spot) else 0
 
     def _nearest(self, start: int, left: int, room: int) -> list[int]:
         """Give the places of the ways to the nearest that shows something, so that the run can stop within the room."""
@@ -157,9 +158,7 @@ class Search:
             spot = queue.popleft()
             for place, way in enumerate(observed.ways[spot]):
                 stops = observed.left(way)
-                if depth[spot] + 1 + stops > room and not (stops == float("inf") and observed.space.complete):
-                    continue
-                if depth[spot] + 1 > room:
+                if depth[spot] + 1 + (0 if stops == float("inf") else stops) > room:
                     continue
                 if self._masks[spot][place] & left:
                     path = [place]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,6 +53,7 @@ class Observed:
         self.space = space
         self.kinds = kinds_of(space.model) if kinds is None else tuple(kinds)
         self.names: dict[Edge, str] = transition_names(space) if "transition" in self.kinds else {}
+        self._start: Atom = ("edge", edge_item(START, space.model.graph.definition.entry or ""))
         self._shown_by: dict[Any, tuple[Atom, ...]] = {}
         self._paired = "edge_pair" in self.kinds
         self.depths = [0]
@@ -83,7 +84,8 @@ class Observed:
                         self.depths.append(self.depths[spot] + 1)
                         self._parents.append((spot, space.call(edge)))
                         causes.append(following)
-                ways.append(Way(space.call(edge), target, self._shown(edge, (state, place), causes[spot])))
+                atoms = self._shown(edge, (state, place), causes[spot])
+                ways.append(Way(space.call(edge), target, atoms if spot else (self._start, *atoms)))
             found.append(ways)
         return found
 
@@ -119,7 +121,7 @@ class Observed:
     @cached_property
     def atoms(self) -> set[Atom]:
         """Everything that some run is known to show."""
-        found = {("edge", edge_item(START, self.space.model.graph.definition.entry or ""))}
+        found = {self._start}
         if self._paired:
             return found.union(*(way.atoms for ways in self.ways for way in ways))
         for state, outgoing in enumerate(self.space.outgoing):
@@ -186,6 +188,17 @@ class Observed:
             spot = way.target
         return found
 
+    def stops(self, script: Sequence[object], last: int | None) -> bool:
+        """Tell whether a run has stopped after a script; in a space that is not complete it may lead out of it.
+
+        Args:
+            script: what is executed.
+            last: the spot that it leads to, or ``None`` where the run stops with an error.
+        """
+        if last is None or self.ended(last):
+            return True
+        return len(script) > self.space.model.graph.recursion_limit
+
     def left(self, way: Way) -> float:
         """Give the fewest executions from the end of a way to where the run stops; infinity where none is known.
 
@@ -213,11 +226,12 @@ class Observed:
                         best[atom] = (length, spot, way)
         found = {}
         for atom in atoms:
-            # In a space that is not complete, what leads to no end that is known leads out of it.
-            if atom in best and (self.space.complete or best[atom][0] < float("inf")):
+            if atom in best:
                 _, spot, way = best[atom]
-                after = self.finish(way.target, self.depths[spot] + 1)
-                found[atom] = (*self.script_to(spot), way.call, *(each.call for each in after))
+                after = [way, *self.finish(way.target, self.depths[spot] + 1)]
+                script = (*self.script_to(spot), *(each.call for each in after))
+                if self.stops(script, after[-1].target):
+                    found[atom] = script
         return found
 
     def shown_by(self, script: Script) -> set[Atom]:
