@@ -170,6 +170,9 @@ def _command(model: Model, node: str, item: Mapping[str, Any], place: Place) -> 
 
 def _ready(update: Update) -> Update:
     """Freeze an update or a Command now, so that no call has to."""
+    if isinstance(update, Command):
+        frozen: Command = freeze(update)
+        return frozen
     return update if callable(update) else frozen_update(update)
 
 

@@ -138,13 +138,7 @@ class Paths:
         Args:
             index: the control state.
         """
-        script: list[Call] = []
-        parent = self._parents[index]
-        while parent is not None:
-            before, call = parent
-            script.append(call)
-            parent = self._parents[before]
-        return tuple(reversed(script))
+        return traced(self._parents, index)
 
     def script_through(self, edge: Transition) -> Script:
         """Give the shortest script that ends with a transition.
@@ -259,6 +253,22 @@ class Paths:
                 path.pop()
             else:
                 work.append(iter(self.outgoing[edge.target]))
+
+
+def traced(parents: Sequence[tuple[int, Call] | None], place: int) -> Script:
+    """Give the script that leads to a place.
+
+    Args:
+        parents: for each place the one before it and the call that leads from there; ``None`` for the first.
+        place: the place.
+    """
+    script: list[Call] = []
+    parent = parents[place]
+    while parent is not None:
+        before, call = parent
+        script.append(call)
+        parent = parents[before]
+    return tuple(reversed(script))
 
 
 def topological(ways: Sequence[Sequence[int]]) -> list[int]:

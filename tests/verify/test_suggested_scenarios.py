@@ -10,6 +10,7 @@ from branched_models import conflicting, looping_branch, mapped, racing, supervi
 from graphs import misspelt, retrying, unreachable_guard
 from hypothesis import HealthCheck, given, settings
 from random_forks import forked_terms, model_of
+from random_sequences import sequential_models
 
 from diagnosis.catalog import diagnosis_model
 from diagnosis.scenarios import Scenario, run_scenario, scenario_text
@@ -62,6 +63,30 @@ def test_on_random_graphs_the_suggested_scenarios_close_every_gap(terms):
     suggestion = suggest(coverage, coverage.kinds)
     assert suggestion.left == ()
     assert closed_by_runs(model, suggestion, coverage, space).complete
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(sequential_models())
+def test_on_random_graphs_without_branches_feasible_items_and_suggestions_are_right(model):
+    space = explore(model)
+    every = [
+        measure(model, [run_scenario(scenario_for(model, script, name="s", title=""), model).run], space=space)
+        for script in space.scripts()
+    ]
+    runs = [run_scenario(scenario_for(model, s, name="s", title=""), model).run for s in space.scripts()]
+    whole = measure(model, runs, space=space, kinds=FURTHER)
+    assert all(item.covered == item.feasible for item in whole.items)
+    coverage = measure(model, [], space=space, kinds=FURTHER)
+    suggestion = suggest(coverage, coverage.kinds)
+    assert closed_by_runs(model, suggestion, coverage, space).complete
+    # As few as any choice among all scripts has.
+    for kind in ("edge", "outcome"):
+        wanted = {item.name for item in whole.of(kind) if item.feasible}
+        shown = {frozenset(each.standing(kind, "covered")) for each in every}
+        few = suggest(coverage, [kind])
+        assert few.minimal
+        size = len(few.scenarios)
+        assert size == 1 or size > 4 or not any(set().union(*each) >= wanted for each in combinations(shown, size - 1))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from diagnosis.verify.coverage.causes import FIRST_CAUSES, Causes, causes_after
 from diagnosis.verify.coverage.items import edge_item
 from diagnosis.verify.coverage.kinds import WINNER, Atom, kinds_of
 from diagnosis.verify.coverage.names import transition_names
-from diagnosis.verify.paths import Call, Script, Transition
+from diagnosis.verify.paths import Call, Script, Transition, traced
 from diagnosis.verify.space import StateSpace
 
 Edge = tuple[int, int]
@@ -165,13 +165,7 @@ class Observed:
         Args:
             spot: its number.
         """
-        script: list[Call] = []
-        parent = self._parents[spot]
-        while parent is not None:
-            before, call = parent
-            script.append(call)
-            parent = self._parents[before]
-        return tuple(reversed(script))
+        return traced(self._parents, spot)
 
     def finish(self, spot: int | None, done: int = 0) -> list[Way]:
         """Give the shortest ways from a spot to where the run stops; up to the recursion limit where it does not stop.
