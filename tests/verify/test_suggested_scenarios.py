@@ -7,12 +7,13 @@ from itertools import combinations
 
 import pytest
 from branched_models import conflicting, looping_branch, mapped, racing, supervised, voting, with_subgraph
-from graphs import misspelt, retrying, unreachable_guard
+from graphs import idle, misspelt, retrying, unreachable_guard
 from hypothesis import HealthCheck, given, settings
 from random_forks import forked_terms, model_of
 from random_sequences import sequential_models
 
 from diagnosis.catalog import diagnosis_model
+from diagnosis.runtime import END, START, Condition, Decision, Model, Replace, Rule, StateGraph
 from diagnosis.scenarios import Scenario, run_scenario, scenario_text
 from diagnosis.verify import FURTHER, KINDS, CoverageError, explore, measure, scenario_for, shortest_scenarios, suggest
 from diagnosis.verify.coverage import candidates
@@ -50,6 +51,7 @@ def test_the_suggested_scenarios_pass_and_close_every_gap(model):
     assert suggestion.coverage.complete
     assert closed_by_runs(model, suggestion, coverage, space).complete
     assert len(suggestion.scenarios) >= suggestion.at_least >= 1
+    assert all(each.title.startswith(("Closes ", "Shows one side of ")) for each in suggestion.scenarios)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -148,6 +150,22 @@ def test_names_and_titles_say_what_is_closed_and_no_name_is_taken_twice():
     assert (scenario.name, scenario.title) == ("closes_node_fetch", "Closes node fetch, node give_up")
     again = suggest(coverage, ["node"], taken=["closes_node_fetch"])
     assert again.scenarios[0].name == "closes_node_fetch_2"
+
+
+def test_two_scenarios_for_one_condition_are_both_kept_and_say_so():
+    graph = StateGraph({"x": Replace()}, name="asked").add_node("ask", idle).add_edge(START, "ask")
+    rules = [Rule("end", "YES", Condition("fine", lambda s: s["x"] == 1, "x")), Rule("end", "NO")]
+    graph.add_conditional_edges("ask", Decision(rules), {"end": END})
+    model = Model("asked", graph.compile(), {"ask": {"good": {"x": 1}, "bad": {"x": 0}}})
+    suggestion = suggest(measure(model, []), ["mcdc"])
+    assert [scenario.title for scenario in suggestion.scenarios] == [
+        "Shows one side of mcdc ask.YES.fine",
+        "Closes mcdc ask.YES.fine",
+    ]
+    assert suggestion.scenarios[0].name == "shows_one_side_of_mcdc_ask_YES_fine"
+    assert suggestion.coverage.missing("mcdc") == ()
+    assert suggestion.summary == "2 scenarios close 1 gap: proven minimal"
+    assert "shows_one_side_of_mcdc_ask_YES_fine: Shows one side of mcdc ask.YES.fine" in suggestion.text()
 
 
 def test_what_a_title_has_no_room_for_is_told_below_it():

@@ -146,6 +146,7 @@ class Search:
                 spot = way.target
         for way in observed.finish(spot, trail.length if trail else 0):
             trail = Trail(trail, way, (trail.length if trail else 0) + 1)
+            mask |= _mask(way, self._wanted)
             spot = way.target
         return trail, mask if observed.stops(_script(trail), spot) else 0
 

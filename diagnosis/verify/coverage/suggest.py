@@ -32,7 +32,8 @@ class Suggestion(Shown):
 
     Attributes:
         scenarios: the scenarios; each passes.
-        closes: for each the items that it adds to what the ones before it cover.
+        closes: for each the items that it adds to what the ones before it cover; none where it shows one side of a
+            condition, and a later one the other.
         at_least: no set of scenarios that closes the same gaps is smaller.
         left: the missing items that they do not close: undecided ones, and those that no script found shows.
         coverage: the coverage with these scenarios added.
@@ -67,7 +68,7 @@ class Suggestion(Shown):
         """Give the summary, and a line a scenario with what it closes."""
         lines = [self.summary]
         for scenario, items in zip(self.scenarios, self.closes, strict=True):
-            lines.append(f"  {scenario.name}: {', '.join(map(_named, items))}")
+            lines.append(f"  {scenario.name}: {', '.join(map(_named, items)) or scenario.title}")
         lines += [f"  left open: {_named(item)}" for item in self.left]
         return "\n".join(lines)
 
@@ -109,14 +110,20 @@ def suggest(coverage: Coverage, kinds: Iterable[str] | None = None, *, taken: It
     scenarios, closes = [], []
     for script in scripts:
         draft = scenario_for(coverage.model, script, name="draft", title="")
+        before = set(tally.seen)
         tally.add(run_scenario(draft, coverage.model).run)
+        fresh = {atom for atom in tally.seen if atom not in before and not coverage.seen.get(atom)}
         gained = [
             item
             for item in missing
             if all(atom in tally.seen or coverage.seen.get(atom) for atom in needs[item.kind][item.name])
         ]
+        # Of a condition, this may be one side only; another scenario then closes the gap.
+        helped = [item for item in missing if fresh.intersection(needs[item.kind][item.name])]
+        if not helped:
+            continue
         missing = [item for item in missing if item not in gained]
-        scenario = _titled(draft, gained, names)
+        scenario = _titled(draft, "Closes" if gained else "Shows one side of", gained or helped, names)
         names.add(scenario.name)
         scenarios.append(scenario)
         closes.append(tuple(gained))
@@ -225,9 +232,9 @@ def _shortened(observed: Observed, wanted: dict[Atom, int], chosen: Sequence[Can
     return found
 
 
-def _titled(draft: Scenario, gained: Sequence[Item], taken: Collection[str]) -> Scenario:
-    """Name a scenario after what it closes."""
-    stem = f"closes_{_slug(gained[0])}" if gained else "closes_nothing"
+def _titled(draft: Scenario, does: str, gained: Sequence[Item], taken: Collection[str]) -> Scenario:
+    """Name a scenario after what it does for some items."""
+    stem = f"{does.lower().replace(' ', '_')}_{_slug(gained[0])}"
     name, number = stem, 1
     while name in taken:
         number += 1
@@ -238,9 +245,9 @@ def _titled(draft: Scenario, gained: Sequence[Item], taken: Collection[str]) -> 
             break
         told.append(_named(item))
     more = f" and {len(gained) - len(told)} more" if len(gained) > len(told) else ""
-    content = draft.to_map() | {"name": name, "title": f"Closes {', '.join(told)}{more}"}
+    content = draft.to_map() | {"name": name, "title": f"{does} {', '.join(told)}{more}"}
     if more:
-        content["why"] = f"Closes {', '.join(map(_named, gained))}"
+        content["why"] = f"{does} {', '.join(map(_named, gained))}"
     return Scenario.parse(content)
 
 
