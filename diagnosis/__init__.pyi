@@ -280,10 +280,16 @@ from .verify import (
     Changed as Changed,
 )
 from .verify import (
+    Collector as Collector,
+)
+from .verify import (
     Comparison as Comparison,
 )
 from .verify import (
     Coverage as Coverage,
+)
+from .verify import (
+    CoverageError as CoverageError,
 )
 from .verify import (
     DisagreementError as DisagreementError,
@@ -307,7 +313,13 @@ from .verify import (
     StateSpace as StateSpace,
 )
 from .verify import (
+    Suggestion as Suggestion,
+)
+from .verify import (
     Verdict as Verdict,
+)
+from .verify import (
+    collecting as collecting,
 )
 from .verify import (
     compare as compare,
@@ -326,6 +338,12 @@ from .verify import (
 )
 from .verify import (
     scenario_for as scenario_for,
+)
+from .verify import (
+    shortest_scenarios as shortest_scenarios,
+)
+from .verify import (
+    suggest as suggest,
 )
 from .views import (
     Diagram as Diagram,
@@ -367,6 +385,12 @@ from .views import (
     lengths_table as lengths_table,
 )
 from .views import (
+    load_coverage as load_coverage,
+)
+from .views import (
+    production_table as production_table,
+)
+from .views import (
     proof_junit as proof_junit,
 )
 from .views import (
@@ -377,6 +401,9 @@ from .views import (
 )
 from .views import (
     runs_table as runs_table,
+)
+from .views import (
+    save_coverage as save_coverage,
 )
 from .views import (
     shipped_notebooks as shipped_notebooks,
@@ -408,6 +435,7 @@ __all__ = [
     "BaselineError",
     "Change",
     "Changed",
+    "Collector",
     "Command",
     "Comparison",
     "CompileError",
@@ -415,6 +443,7 @@ __all__ = [
     "Condition",
     "ConditionError",
     "Coverage",
+    "CoverageError",
     "Custom",
     "Decision",
     "DefinitionError",
@@ -468,6 +497,7 @@ __all__ = [
     "StateGraph",
     "StateSpace",
     "StopRunError",
+    "Suggestion",
     "Suite",
     "SuiteResult",
     "Topology",
@@ -482,6 +512,7 @@ __all__ = [
     "build_trace",
     "case_of",
     "changes_table",
+    "collecting",
     "compare",
     "coverage_summary",
     "coverage_table",
@@ -499,10 +530,12 @@ __all__ = [
     "freeze",
     "lengths_table",
     "load",
+    "load_coverage",
     "measure",
     "minimise",
     "models",
     "never_after",
+    "production_table",
     "promela",
     "proof_junit",
     "proof_table",
@@ -513,14 +546,17 @@ __all__ = [
     "run_scenario",
     "run_suite",
     "runs_table",
+    "save_coverage",
     "scenario_for",
     "scenario_text",
     "shipped",
     "shipped_names",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shortest_scenarios",
     "sometimes",
     "state_graph",
+    "suggest",
     "suite_junit",
     "terminations_table",
     "thaw",

@@ -67,6 +67,19 @@ def test_every_link_leads_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_coverage_that_is_shown_is_collected_saved_and_loaded(here):
+    exec(block("coverage.md", "python"), {})
+    assert "diagnosis coverage" in Path("coverage.json").read_text()
+
+
+def test_the_commands_of_the_coverage_page_close_every_gap(here):
+    Path("scenarios").mkdir()
+    Path("shown.yaml").rename("scenarios/shown.yaml")
+    for line in block("coverage.md", "sh").splitlines():
+        result = call(*line.partition("#")[0].split()[1:])
+        assert result.exit_code == 0, (line, result.output)
+
+
 @pytest.fixture
 def branched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -50,7 +50,8 @@ def interrupting(signals=1, claims=()):
             os.kill(os.getpid(), signal.SIGINT)
         return {"n": state["n"] + 1}
 
-    return Model("endless", graph.compile(recursion_limit=100_000), {"a": {"one": count, "two": lambda s: {"n": s["n"] + 2}}}, claims)
+    outcomes = {"one": count, "two": lambda s: {"n": s["n"] + 2}}
+    return Model("endless", graph.compile(recursion_limit=100_000), {"a": outcomes}, claims)
 
 endless = interrupting()
 insistent = interrupting(signals=10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -149,13 +149,16 @@ def status_of(result: SuiteResult, holds: bool = True) -> int:
     return 0 if holds and not result.failed else BROKEN
 
 
-def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) -> dict[str, Coverage]:
+def covered(
+    suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace], kinds: Iterable[str] = ()
+) -> dict[str, Coverage]:
     """Measure coverage for each graph that a scenario names.
 
     Args:
         suite: the scenarios.
         result: what came out.
         spaces: graphs that have been explored already, by name.
+        kinds: what to count beside what is counted of every graph.
 
     Returns:
         Coverage by the graph's name.
@@ -165,7 +168,7 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     for name, model in models.items():
         runs = [scenario.run for scenario in result.results if scenario.scenario.graph == name]
         space = spaces.get(name) or explore(model, max_seconds=MAX_SECONDS)
-        found[name] = measure(model, runs, space=space)
+        found[name] = measure(model, runs, space=space, kinds=kinds)
     return found
 
 

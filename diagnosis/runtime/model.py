@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from diagnosis.runtime.commands import Command, Send, ways_of
@@ -12,9 +13,10 @@ from diagnosis.runtime.decisions import Event, State, is_text
 from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.frozen import freeze
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
-from diagnosis.runtime.run import Run
+from diagnosis.runtime.run import Executed, Run
 from diagnosis.runtime.transitions import causes_of, transitions_of
 
 Returned = Mapping[str, Any] | Command
@@ -223,6 +225,37 @@ class Model(Shown):
                 return outcome
         return next(iter(outcomes)) if len(outcomes) == 1 else None
 
+    def outcomes_of(self, executed: Executed) -> tuple[str, ...]:
+        """Name every outcome of the alphabet that a node execution of a run amounts to.
+
+        Args:
+            executed: the node execution.
+
+        Returns:
+            Their names, in order: several where the alphabet holds outcomes that report the same, none where the report
+            is outside of it. A function of the alphabet is asked what it reports in the state that the action saw.
+        """
+        event, report = executed.event, executed.report
+        found: tuple[str, ...] = ()
+        if self.classify is None:
+            outcomes, view = self.alphabet[event.node], executed.before
+            if any(map(callable, outcomes.values())):
+                view = MappingProxyType(self.graph.step.at(event.node).enter(view)[0])
+            found = tuple(name for name, update in outcomes.items() if self._reports(update, view, report, event))
+        named = None if found else self.outcome_of(event.node, report, executed.after, event)
+        return found if named is None else (named,)
+
+    def _reports(self, update: Update, view: State, report: Report, event: Event) -> bool:
+        """Tell whether an outcome reports what an event tells."""
+        try:
+            returned = resolve(update, view)
+        except Exception:
+            return False
+        by_goto = self.graph.definition.commanded(event.choice)
+        if isinstance(returned, Command):
+            return by_goto and returned.update == report and _chose(returned, event)
+        return not by_goto and returned == report
+
     def trace_of(self, run: Run) -> Mapping[str, Any] | None:
         """Give the trace map of a run, or ``None`` where nothing had happened.
 
@@ -327,3 +360,15 @@ def resolve(update: Update, state: State) -> Returned:
         state: the state that the action sees.
     """
     return update(state) if callable(update) else update
+
+
+def frozen_update(update: Returned) -> Returned:
+    """Freeze what a node reports now, so that no execution has to.
+
+    Args:
+        update: an update or a Command.
+    """
+    given = update.update if isinstance(update, Command) else update
+    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
+    values = {key: freeze(value) for key, value in given.items()}
+    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values

@@ -19,6 +19,7 @@ from diagnosis.runtime.nodestep import NodeStep, Report
 from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
 from diagnosis.runtime.track import OPENED, Logged
+from diagnosis.runtime.watching import tell
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -318,8 +319,9 @@ class Record:
         )
         if self.error is not None:
             self.error.run = run
-            if check:
-                raise self.error
+        tell(run)
+        if self.error is not None and check:
+            raise self.error
         return run
 
 

@@ -4,7 +4,21 @@ from diagnosis.verify.baseline import Baseline, BaselineError, read_baseline
 from diagnosis.verify.budget import INTERRUPTED, Budget
 from diagnosis.verify.compare import Change, Changed, Comparison, compare
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
+from diagnosis.verify.coverage import (
+    FURTHER,
+    KINDS,
+    WINNER,
+    Collector,
+    Coverage,
+    CoverageError,
+    Item,
+    Suggestion,
+    collecting,
+    kinds_of,
+    measure,
+    shortest_scenarios,
+    suggest,
+)
 from diagnosis.verify.findings import Remark, remarks_on
 from diagnosis.verify.lasso import Lasso, find_lasso
 from diagnosis.verify.orders import DisagreementError
@@ -16,6 +30,7 @@ from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
 from diagnosis.verify.tally import Ending
 
 __all__ = [
+    "FURTHER",
     "INTERRUPTED",
     "KINDS",
     "MAX_STATES",
@@ -28,8 +43,10 @@ __all__ = [
     "Call",
     "Change",
     "Changed",
+    "Collector",
     "Comparison",
     "Coverage",
+    "CoverageError",
     "DisagreementError",
     "Ending",
     "Item",
@@ -40,9 +57,11 @@ __all__ = [
     "Remark",
     "Script",
     "StateSpace",
+    "Suggestion",
     "Transition",
     "Verdict",
     "claims_of",
+    "collecting",
     "compare",
     "explore",
     "find_lasso",
@@ -53,4 +72,6 @@ __all__ = [
     "remarks_on",
     "scenario_for",
     "script_text",
+    "shortest_scenarios",
+    "suggest",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable
+from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, frozen_update, movable
 from diagnosis.runtime.branching import Reported
 from diagnosis.runtime.errors import action_failed
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
@@ -92,7 +92,7 @@ class Moves:
         self.notes = Notes()
         self.step = strict_step(model.graph.definition, self.notes)
         self._fixed = {
-            (node, outcome): _frozen(update)
+            (node, outcome): frozen_update(update)
             for node, outcomes in model.alphabet.items()
             for outcome, update in outcomes.items()
             if not callable(update)
@@ -211,14 +211,6 @@ class Moves:
             for number in range(len(fork.children))
         ]
         return [*won, Left(place, state, None, fork, None)]
-
-
-def _frozen(update: Mapping[str, Any] | Command) -> Mapping[str, Any] | Command:
-    """Freeze an update now, so that no execution has to."""
-    given = update.update if isinstance(update, Command) else update
-    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
-    values = {key: freeze(value) for key, value in given.items()}
-    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values
 
 
 def mover(place: Place) -> Position:

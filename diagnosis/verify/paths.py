@@ -167,11 +167,12 @@ class Paths:
     @cached_property
     def cycles(self) -> list[list[int]]:
         """The loops among the control states; a run can stay in each for ever."""
-        ways = {
-            index: [edge.target for edge in outgoing if edge.target is not None]
-            for index, outgoing in enumerate(self.outgoing)
-        }
-        return loops(ways)
+        return loops(dict(enumerate(self._ways)))
+
+    @cached_property
+    def _ways(self) -> list[list[int]]:
+        """For each control state those that it leads to."""
+        return [[edge.target for edge in outgoing if edge.target is not None] for outgoing in self.outgoing]
 
     def script_to(self, index: int) -> Script:
         """Give the shortest script that reaches a control state.
@@ -263,18 +264,7 @@ class Paths:
 
     def topological(self) -> list[int]:
         """Give the control states in an order in which every transition leads onward; there must be no cycle."""
-        waiting = [0] * len(self.states)
-        for edge in self.transitions:
-            if edge.target is not None:
-                waiting[edge.target] += 1
-        order = [0]
-        for index in order:
-            for edge in self.outgoing[index]:
-                if edge.target is not None:
-                    waiting[edge.target] -= 1
-                    if not waiting[edge.target]:
-                        order.append(edge.target)
-        return order
+        return topological(self._ways)
 
     def scripts(self) -> Iterator[Script]:
         """Go through every complete script, in the order of the alphabet.
@@ -299,3 +289,22 @@ class Paths:
                 path.pop()
             else:
                 work.append(iter(self.outgoing[edge.target]))
+
+
+def topological(ways: Sequence[Sequence[int]]) -> list[int]:
+    """Give what can be reached from the first place, each after all that lead to it; there must be no loop.
+
+    Args:
+        ways: for each place the places that it leads to.
+    """
+    waiting = [0] * len(ways)
+    for targets in ways:
+        for target in targets:
+            waiting[target] += 1
+    order = [0]
+    for place in order:
+        for target in ways[place]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                order.append(target)
+    return order

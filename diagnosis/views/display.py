@@ -7,15 +7,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime import CompiledGraph, Explanation, Model, Run, Shown, Topology
+from diagnosis.views.coverage_tables import coverage_summary
 from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.labels import visible, visible_lines
 from diagnosis.views.render import RenderError
-from diagnosis.views.tables import coverage_summary, events_table, explanation_table, proof_table, runs_table
+from diagnosis.views.tables import events_table, explanation_table, proof_table, runs_table
 
 if TYPE_CHECKING:
     import pandas
 
     from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.verify import Coverage
 
 Bundle = dict[str, Any]
 """Mime type -> content."""
@@ -58,12 +60,18 @@ def _checked(shown: Shown) -> Bundle | None:
     if isinstance(shown, SuiteResult):
         return _bundle(shown, *_suite(shown))
     if isinstance(shown, Coverage):
-        return _bundle(shown, _table(coverage_summary(shown)), picture=draw(shown.model, coverage=shown))
+        return _bundle(shown, _table(_covered(shown)), picture=draw(shown.model, coverage=shown))
     if isinstance(shown, Proof):
         return _bundle(shown, _line(_head(shown)), _line(shown.counted), _table(proof_table(shown)))
     if isinstance(shown, Comparison):
         return _bundle(shown, _line(_head(shown)), _table(changes_table(shown)), *map(_line, shown.alphabets))
     return None
+
+
+def _covered(coverage: Coverage) -> pandas.DataFrame:
+    """Give the table of coverage, without columns that say nothing."""
+    frame = coverage_summary(coverage)
+    return frame.drop(columns=[name for name in ("infeasible", "undecided") if not any(frame[name])])
 
 
 def _bundle(shown: Shown, *parts: str, picture: Diagram | None = None) -> Bundle:

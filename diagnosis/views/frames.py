@@ -1,9 +1,11 @@
-"""Data frames whose columns have fixed types."""
+"""Frames whose columns have their type even where there is no row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from diagnosis.runtime import DiagnosisError
 
 if TYPE_CHECKING:
     import pandas
@@ -15,12 +17,16 @@ SOME: Final = "Int64"
 """A count that may be missing."""
 
 
+class TableError(DiagnosisError):
+    """A table was asked for that there is not."""
+
+
 def frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
-    """Make a frame whose columns have their type even where there is no row.
+    """Make a frame.
 
     Args:
-        columns: name -> type, in order.
-        rows: the cells.
+        columns: name -> type of its values.
+        rows: the rows, a value a column.
     """
     import pandas
 

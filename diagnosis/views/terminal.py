@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,8 +19,10 @@ from diagnosis.views.labels import visible_lines
 from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
-    from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Baseline, Comparison, Coverage, Proof
+    from diagnosis.scenarios import Scenario, ScenarioResult, SuiteResult
+    from diagnosis.verify import Baseline, Comparison, Coverage, Proof, Suggestion
+
+    Shortest = Mapping[tuple[str, str], tuple[Scenario, ...]]
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
 """How the names begin of properties that are told in one line where they hold."""
@@ -148,26 +150,50 @@ class Terminal:
         rows = [(*key, count) for key, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         self.table(("termination reason", "final node", "runs"), rows, numbers=("runs",))
 
-    def coverage(self, coverage: Coverage) -> None:
-        """Write a row a kind, then what is missing.
+    def coverage(self, coverage: Coverage, shortest: Shortest | None = None) -> None:
+        """Write a row a kind, then what is missing, and what no run can show.
 
         Args:
             coverage: what was measured.
+            shortest: kind and name of what is missing -> the shortest scenarios that supply it, to be told with it.
         """
         rows = []
         for kind in coverage.kinds:
             covered, total = coverage.counts(kind)
-            rows.append((kind, covered, total, f"{coverage.percent(kind):.1f} %"))
-        self.table(("kind", "covered", "of", "share"), rows, numbers=("covered", "of", "share"))
+            aside = [len(coverage.standing(kind, "infeasible")), len(coverage.standing(kind, "undecided"))]
+            rows.append((kind, covered, total, f"{coverage.percent(kind):.1f} %", *aside))
+        # Columns in which there is nothing to tell are left out.
+        size = 6 if any(row[5] for row in rows) else 5 if any(row[4] for row in rows) else 4
+        columns = ("kind", "covered", "of", "share", "infeasible", "not decided")[:size]
+        self.table(columns, [row[:size] for row in rows], numbers=columns[1:])
         for kind in coverage.kinds:
-            for name in coverage.missing(kind):
+            for name in coverage.standing(kind, "missing"):
                 self.line(f"missing {kind}: {name}", "red")
+                for scenario in (shortest or {}).get((kind, name), ()):
+                    self.line(f"  shortest: {_reported(scenario)}")
+            for label, names in coverage.notes(kind).items():
+                if label != "missing":
+                    self.line(f"{label} {kind}: {', '.join(names)}")
         for error in coverage.errors:
             self.line(f"condition error: {error}", "red")
         for report in coverage.outside:
             self.line(f"outside the outcome alphabet: {report}")
         if not coverage.proven:
             self.line("exploration met its bound: items that no run can show are still in the totals")
+
+    def suggestion(self, suggestion: Suggestion, files: Iterable[object]) -> None:
+        """Write what was suggested to close gaps.
+
+        Args:
+            suggestion: the scenarios.
+            files: where each was written.
+        """
+        self.line(suggestion.summary, "bold")
+        for scenario, file in zip(suggestion.scenarios, files, strict=True):
+            self.raw(f"saved {file}")
+            self.line(f"  {scenario.title}")
+        for item in suggestion.left:
+            self.line(f"left open {item.kind}: {item.name}", "red")
 
     def proof(self, proof: Proof) -> None:
         """Write the size of what was explored and each property with its verdict.
@@ -247,6 +273,18 @@ class Terminal:
         columns = ("termination reason", "final node", "scripts", "shortest", "longest")
         rows = [(e.reason or "(error)", e.node, e.scripts, e.shortest, e.longest) for e in proof.terminations]
         self.table(columns, rows, numbers=columns[2:])
+
+
+def _reported(scenario: Scenario) -> str:
+    """Write what the nodes of a scenario report, in the order of their executions, as ``a=x > b=y``.
+
+    Args:
+        scenario: a scenario that expects a path and outcomes.
+    """
+    path, outcomes = scenario.expect.path or (), scenario.expect.outcomes or ()
+    said = " > ".join(f"{node}={outcome}" for node, outcome in zip(path, outcomes, strict=True))
+    winners = [f"{fork} won by {', '.join(branches)}" for fork, branches in scenario.winners.items()]
+    return f"{said} ({'; '.join(winners)})" if winners else said
 
 
 @contextmanager
