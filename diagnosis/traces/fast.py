@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from operator import attrgetter, getitem
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,8 +19,20 @@ from diagnosis.verify.canonical import canonical
 _FAILED = (msgspec.DecodeError, KeyError, TypeError, RecursionError)
 """What the short way meets where a trace does not conform, or is none."""
 
-_COUNTED = 256
-"""Traces whose transitions are counted together."""
+ROWS: Final = 10_000
+"""Different beginnings of traces that are kept apart, so that what they show is counted once a trace."""
+
+BODIES: Final = 4_096
+"""Different texts of traces that are remembered."""
+
+BODY: Final = 4_096
+"""Bytes of the longest text that is remembered."""
+
+BLOCK: Final = 256
+"""Traces after which it is seen whether remembering texts pays."""
+
+PATIENCE: Final = 64
+"""Blocks that go by until it is tried again, where it did not."""
 
 
 class _Ends(dict[Any, int]):
@@ -34,30 +46,79 @@ class _Ends(dict[Any, int]):
         node, reason, *summary = ending
         if node is not None and reason is not None:
             for move in self._row.states.endings(Seen(node, "", None, None, (Way(-1, END, reason),))):
-                expected = list(self._row.automaton.summary(move).values())[2:]
+                expected = list(self._row.rows.automaton.summary(move).values())[2:]
                 if canonical(tuple(expected)) == canonical(tuple(summary)):
                     return 0
         raise KeyError(ending)
 
 
 class _Row(dict[Any, "_Row"]):
-    """One set of control states: transition -> the row after it."""
+    """Where a run may stand after some transitions: transition -> the row after it.
 
-    def __init__(self, automaton: Automaton, states: States, known: dict[States, _Row]) -> None:
+    Args:
+        rows: all rows.
+        states: the control states.
+        before: the row before it and the transition from there; ``None`` at the start, and of a row that many lead to.
+    """
+
+    def __init__(self, rows: _Rows, states: States, before: tuple[_Row, Any] | None, *, shared: bool) -> None:
         super().__init__()
-        self.automaton = automaton
+        self.rows = rows
         self.states = states
+        self.before = before
+        self.shared = shared
         self.ends = _Ends(self)
-        self._known = known
-        known[states] = self
 
     def __missing__(self, step: Any) -> _Row:
         way = Way(-1, step.target, step.reason_code)
         following = self.states.step(Seen(step.source, "", step.attempt, None, (way,)))
         if following is None:
             raise KeyError(step)
-        row = self[step] = self._known.get(following) or _Row(self.automaton, following, self._known)
+        row = self[step] = self.rows.after(self, step, following)
         return row
+
+
+class _Rows:
+    """The rows of one model: a tree while it is small, so that an ending tells of all transitions before it.
+
+    Args:
+        automaton: the legal traces.
+    """
+
+    def __init__(self, automaton: Automaton) -> None:
+        self.automaton = automaton
+        self.start = _Row(self, automaton.start, None, shared=False)
+        self._tree = [self.start]
+        self._shared: dict[States, _Row] = {}
+
+    def after(self, row: _Row, step: Any, states: States) -> _Row:
+        """Give the row after a transition: one of its own while there are few, else the one of its control states."""
+        if not row.shared and len(self._tree) < ROWS:
+            self._tree.append(_Row(self, states, (row, step), shared=False))
+            return self._tree[-1]
+        if states not in self._shared:
+            self._shared[states] = _Row(self, states, None, shared=True)
+        return self._shared[states]
+
+    def steps(self) -> Counter[Step]:
+        """Count the transitions of all traces that ended in the tree."""
+        found: Counter[Step] = Counter()
+        totals: Counter[int] = Counter()
+        for row in reversed(self._tree):
+            hits = totals.pop(id(row), 0) + sum(row.ends.values())
+            if row.before is not None:
+                before, step = row.before
+                totals[id(before)] += hits
+                found[step.source, step.target, step.reason_code] += hits
+        return found
+
+    def endings(self) -> Counter[tuple[str, str]]:
+        """Count how traces ended: final node and reason code."""
+        found: Counter[tuple[str, str]] = Counter()
+        for row in (*self._tree, *self._shared.values()):
+            for (node, reason, *_), hits in row.ends.items():
+                found[node, reason] += hits
+        return found
 
 
 class FastPath:
@@ -77,9 +138,10 @@ class FastPath:
     def __init__(self, automaton: Automaton) -> None:
         model = automaton.model
         self.conforming = 0
+        self._rows = _Rows(automaton)
         self._counts: Counter[Any] = Counter()
-        self._known: dict[States, _Row] = {}
-        self._start = _Row(automaton, automaton.start, self._known)
+        self._bodies: dict[bytes, tuple[_Ends, Any]] = {}
+        self._waiting = 0
         self._entry = automaton.model.graph.definition.entry or END
         kinds = {key: _types(automaton, key) for key in automaton.summary(None) if key not in ENDING}
         self.usable = (
@@ -108,7 +170,10 @@ class FastPath:
         trace = msgspec.defstruct("Trace", fields, gc=False, forbid_unknown_fields=True)
         bare = msgspec.defstruct("Bare", [*fields, run_id], gc=False, forbid_unknown_fields=True)
         record = msgspec.defstruct("Record", [(WRAPPER, trace), run_id, ("at", None, None)], gc=False)
-        self._decoders = [(msgspec.json.Decoder(record), True), (msgspec.json.Decoder(bare), False)]
+        sealed = msgspec.defstruct("Sealed", [(WRAPPER, msgspec.Raw), run_id, ("at", None, None)], gc=False)
+        self._record, self._bare = msgspec.json.Decoder(record).decode, msgspec.json.Decoder(bare).decode
+        self._body, self._sealed = msgspec.json.Decoder(trace).decode, msgspec.json.Decoder(sealed).decode
+        self._wrapped = True
         self._ending = attrgetter(*ENDING, *kinds)
 
     def rest(self, texts: list[bytes | None]) -> list[int]:
@@ -120,34 +185,73 @@ class FastPath:
         if not self.usable:
             return list(range(len(texts)))
         left: list[int] = []
-        for begin in range(0, len(texts), _COUNTED):
-            self._some(texts[begin : begin + _COUNTED], begin, left)
+        for begin in range(0, len(texts), BLOCK):
+            block = texts[begin : begin + BLOCK]
+            before = len(left)
+            if self._waiting:
+                self._waiting -= 1
+                self._decoded(block, begin, left)
+            elif self._remembered(block, begin, left) < len(block) // 2:
+                self._waiting = PATIENCE
+            failed = len(left) - before
+            self.conforming += len(block) - failed
+            if failed > len(block) // 2:
+                self._wrapped = not self._wrapped
         return left
 
-    def _some(self, texts: list[bytes | None], begin: int, left: list[int]) -> None:
-        start, ending, reduce, get = self._start, self._ending, functools.reduce, getitem
-        decode, wrapped = self._decoders[0][0].decode, self._decoders[0][1]
+    def _decoded(self, texts: list[bytes | None], begin: int, left: list[int]) -> None:
+        """Decode each trace and follow it; the places of those where that fails are added to ``left``."""
+        start, ending, reduce, get = self._rows.start, self._ending, functools.reduce, getitem
+        decode, wrapped = (self._record, True) if self._wrapped else (self._bare, False)
         steps: list[Any] = []
-        before = len(left)
         for place, text in enumerate(texts, begin):
             try:
                 trace = decode(text)  # type: ignore[arg-type]
                 if wrapped:
                     trace = trace.orchestration_trace
-                reduce(get, trace.transitions, start).ends[ending(trace)] += 1
-                steps += trace.transitions
+                row = reduce(get, trace.transitions, start)
+                row.ends[ending(trace)] += 1
+                if row.shared:
+                    steps += trace.transitions
             except _FAILED:
                 left.append(place)
         self._counts.update(steps)
-        failed = len(left) - before
-        self.conforming += len(texts) - failed
-        if failed > len(texts) // 2:
-            self._decoders.reverse()
+
+    def _remembered(self, texts: list[bytes | None], begin: int, left: list[int]) -> int:
+        """Do the same, but look up each text first; give how many were known."""
+        sealed, bodies = (self._sealed, self._bodies) if self._wrapped else (None, self._bodies)
+        known = 0
+        for place, text in enumerate(texts, begin):
+            try:
+                body = text if sealed is None else bytes(sealed(text).orchestration_trace)  # type: ignore[arg-type]
+                if body in bodies:
+                    ends, key = bodies[body]
+                    ends[key] += 1
+                    known += 1
+                else:
+                    self._learn(body)  # type: ignore[arg-type]
+            except _FAILED:
+                left.append(place)
+        return known
+
+    def _learn(self, body: bytes) -> None:
+        """Follow a trace whose text is new, and remember what became of it."""
+        trace = (self._body if self._wrapped else self._bare)(body)
+        row = functools.reduce(getitem, trace.transitions, self._rows.start)
+        key = self._ending(trace)
+        row.ends[key] += 1
+        if row.shared:
+            self._counts.update(trace.transitions)
+        elif len(body) <= BODY:
+            if len(self._bodies) >= BODIES:
+                self._bodies.clear()
+            self._bodies[body] = (row.ends, key)
 
     @property
     def steps(self) -> Counter[Step]:
         """How often each transition was shown by the traces that conform, from START and to END included."""
         found: Counter[Step] = Counter({(START, self._entry, ""): self.conforming} if self.conforming else {})
+        found += self._rows.steps()
         for step, hits in self._counts.items():
             found[step.source, step.target, step.reason_code] += hits
         for (node, reason), hits in self.endings.items():
@@ -157,11 +261,7 @@ class FastPath:
     @property
     def endings(self) -> Counter[tuple[str, str]]:
         """How often runs ended: final node and reason code -> traces that conform."""
-        found: Counter[tuple[str, str]] = Counter()
-        for row in self._known.values():
-            for (node, reason, *_), hits in row.ends.items():
-                found[node, reason] += hits
-        return found
+        return self._rows.endings()
 
 
 def _types(automaton: Automaton, key: str) -> Any:

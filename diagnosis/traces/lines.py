@@ -74,12 +74,14 @@ def _popped(pieces: list[bytes]) -> Iterator[bytes]:
 def _lines(pieces: Iterable[bytes]) -> Iterator[Batch]:
     first, rest, skipping = 1, b"", False
     for piece in pieces:
-        parts: list[bytes | None] = [*(rest + piece).split(b"\n")]
+        parts: list[bytes | None] = (rest + piece).split(b"\n")  # type: ignore[assignment]
         rest = parts.pop() or b""
         if skipping and parts:
             parts[0], skipping = None, False
         if parts:
-            yield Batch(first, [None if part is None or len(part) > MAX_LINE else part for part in parts])
+            if parts[0] is not None and len(parts[0]) > MAX_LINE:  # pieces are shorter, so that no other one can be
+                parts[0] = None
+            yield Batch(first, parts)
             first += len(parts)
         if skipping or len(rest) > MAX_LINE:
             rest, skipping = b"", True
