@@ -234,6 +234,33 @@ from .trace import (
 from .trace import (
     trace_of as trace_of,
 )
+from .traces import (
+    Deviation as Deviation,
+)
+from .traces import (
+    TraceChecker as TraceChecker,
+)
+from .traces import (
+    TraceReport as TraceReport,
+)
+from .traces import (
+    TraceResult as TraceResult,
+)
+from .traces import (
+    check_traces as check_traces,
+)
+from .traces import (
+    event_log as event_log,
+)
+from .traces import (
+    trace_items as trace_items,
+)
+from .traces import (
+    write_csv as write_csv,
+)
+from .traces import (
+    write_xes as write_xes,
+)
 from .verify import (
     Coverage as Coverage,
 )
@@ -277,13 +304,22 @@ from .views import (
     RenderError as RenderError,
 )
 from .views import (
+    classes_table as classes_table,
+)
+from .views import (
     coverage_summary as coverage_summary,
 )
 from .views import (
     coverage_table as coverage_table,
 )
 from .views import (
+    deviations_table as deviations_table,
+)
+from .views import (
     draw as draw,
+)
+from .views import (
+    durations_table as durations_table,
 )
 from .views import (
     events_table as events_table,
@@ -293,6 +329,9 @@ from .views import (
 )
 from .views import (
     proof_table as proof_table,
+)
+from .views import (
+    routes_table as routes_table,
 )
 from .views import (
     rules_table as rules_table,
@@ -307,7 +346,13 @@ from .views import (
     shipped_scenarios as shipped_scenarios,
 )
 from .views import (
+    shipped_traces as shipped_traces,
+)
+from .views import (
     terminations_table as terminations_table,
+)
+from .views import (
+    trace_endings_table as trace_endings_table,
 )
 from .views import (
     write_report as write_report,
@@ -332,6 +377,7 @@ __all__ = [
     "Custom",
     "Decision",
     "DefinitionError",
+    "Deviation",
     "DiagnosisError",
     "Diagram",
     "DocumentError",
@@ -379,7 +425,10 @@ __all__ = [
     "Suite",
     "SuiteResult",
     "Topology",
+    "TraceChecker",
     "TraceError",
+    "TraceReport",
+    "TraceResult",
     "UndeclaredKeyError",
     "UnmappedRouteError",
     "ValueRefusedError",
@@ -388,11 +437,16 @@ __all__ = [
     "bound",
     "build_graph",
     "build_trace",
+    "check_traces",
+    "classes_table",
     "coverage_summary",
     "coverage_table",
+    "deviations_table",
     "diagnosis_model",
     "draw",
+    "durations_table",
     "ends",
+    "event_log",
     "events_table",
     "explanation_table",
     "explore",
@@ -403,6 +457,7 @@ __all__ = [
     "proof_table",
     "prove",
     "register_immutable",
+    "routes_table",
     "rules_table",
     "run_scenario",
     "run_suite",
@@ -413,11 +468,16 @@ __all__ = [
     "shipped_names",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shipped_traces",
     "sometimes",
     "state_graph",
     "terminations_table",
     "thaw",
+    "trace_endings_table",
+    "trace_items",
     "trace_of",
+    "write_csv",
     "write_report",
     "write_scenario",
+    "write_xes",
 ]

@@ -12,6 +12,7 @@ from diagnosis.commands.draw import draw
 from diagnosis.commands.lab import lab
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
+from diagnosis.commands.trace import trace
 from diagnosis.commands.verify import verify
 from diagnosis.process import Group
 
@@ -25,7 +26,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, draw, lab):
+for _command in (tour, run, coverage, verify, draw, trace, lab):
     app.add_command(_command)
 
 

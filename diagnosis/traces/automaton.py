@@ -63,7 +63,7 @@ class Move(NamedTuple):
             way: a way of a trace.
             reason: whether the reason code counts.
         """
-        choices = self.choices if way.index < 0 else self.choices[way.index : way.index + 1]
+        choices = self.choices if way.opens < 0 else self.choices[way.opens : way.opens + 1]
         return any(
             (not reason or code == way.reason) and (way.to is None or self._leads(target, way.to))
             for target, code in choices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -78,7 +79,8 @@ class TraceTally:
         if isinstance(source, str | os.PathLike):
             self._file(Path(source), progress)
         elif hasattr(source, "read"):
-            self._stream(source, name, progress)
+            stream: Any = source
+            self._stream(stream, name, progress)
         elif isinstance(source, Mapping | bytes):
             self._traces(iter((source,)))
         else:
@@ -211,7 +213,25 @@ class TraceTally:
         )
 
 
-def check_traces(model: Model | TraceChecker, traces: Source, *, tell: Tell | None = None, keep: int = KEPT) -> TraceReport:
+def documents(stream: BinaryIO) -> Iterator[object]:
+    """Give the JSON documents of a stream; what cannot be read is left out.
+
+    Args:
+        stream: JSON Lines, a JSON object or a JSON list.
+
+    Raises:
+        TraceFileError: it is a JSON document that is too large to be read as a whole.
+    """
+    for batch in batches(stream):
+        for text in batch.texts:
+            if text is not None and text.strip():
+                with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                    yield msgspec.json.decode(text)
+
+
+def check_traces(
+    model: Model | TraceChecker, traces: Source, *, tell: Tell | None = None, keep: int = KEPT
+) -> TraceReport:
     """Check recorded traces against a graph.
 
     Memory does not grow with the number of traces.

@@ -148,5 +148,3 @@ class TraceChecker:
                 return classify(self.automaton, states, events[index], observed.at[index], first=index == 0)
             states = following
         return closing(self.automaton, states, events[-1], observed.summary)
-
-

@@ -1,11 +1,11 @@
-"""Why a node execution of a trace cannot follow: the class of the deviation, and the conditions that should have held."""
+"""Why a node execution of a trace cannot follow: the class of the deviation, and what should have held."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from diagnosis.runtime import END, Decision, Rule, RuleTruth, freeze, one_of, thaw
+from diagnosis.runtime import END, Decision, RuleTruth, freeze, one_of, thaw
 from diagnosis.traces.automaton import Automaton, States
 from diagnosis.traces.deviation import Finding
 from diagnosis.traces.seen import Seen, Way
@@ -90,7 +90,8 @@ def closing(automaton: Automaton, states: States, seen: Seen, summary: Mapping[s
     if seen.attempt is not None and states.endings(seen._replace(attempt=None)):
         return Finding("reason_mismatch", None, _differs(states, seen))
     reasons = [move.choices[0][1] for move in states.moves if move.node == seen.node and move.ends]
-    detail = f"termination_reason is {reason!r}, but here a run ends at {seen.node} only with {one_of(_each(reasons))}"
+    only = f"ends at {seen.node} only with {one_of(_each(reasons))}" if reasons else f"does not end at {seen.node}"
+    detail = f"termination_reason is {reason!r}, but here a run {only}"
     return Finding("summary_mismatch", None, detail)
 
 
@@ -130,17 +131,22 @@ def _way(automaton: Automaton, states: States, seen: Seen, way: Way, at: int | N
     node, to = seen.node, way.to
     leading = [target for source, target in sorted(automaton.edges) if source == node]
     if to not in leading:
-        return Finding("illegal_edge", at, f"no edge leads from {node} to {to}; from {node} edges lead to {one_of(leading)}")
-    takeable = [move for move in here if move.allows(way, reason=False)]
-    if not takeable:
-        return _forbidden(automaton, states, seen, way, at)
-    if any(move.allows(way) for move in takeable):
+        return Finding(
+            "illegal_edge", at, f"no edge leads from {node} to {to}; from {node} edges lead to {one_of(leading)}"
+        )
+    if any(move.allows(way) for move in here):
         return None
+    takeable = [move for move in here if move.allows(way, reason=False)]
+    guard = _guard(automaton, states, node, to, way.reason, every=not takeable)
+    if guard is not None:
+        kind = "limit_exceeded" if guard.counted else "guard_violated"
+        return Finding(kind, at, f"{node} may not go to {to} here: {guard.told}", guard.conditions)
+    if not takeable:
+        detail = f"{node} may not go to {to} here: nothing that it can report leads there"
+        return Finding("guard_violated", at, detail)
     reasons = _each(code for move in takeable for target, code in move.choices if target in (to, END))
     detail = f"{node} goes to {to} here with {one_of(reasons)}, not with {way.reason!r}"
-    false = _best(automaton, states, node, to, way.reason, own=True)
-    more = f"; {_told(false)}" if false is not None else ""
-    return Finding("reason_mismatch", at, detail + more, () if false is None else false[1])
+    return Finding("reason_mismatch", at, detail)
 
 
 def _differs(states: States, seen: Seen) -> str:
@@ -156,63 +162,72 @@ def _differs(states: States, seen: Seen) -> str:
     return f"no one decision of {seen.node} leads to exactly {ways or 'nothing'}"
 
 
-_Guard = tuple[Rule, tuple[str, ...], bool]
-"""A rule, its conditions that are false, and whether they read nothing but counters."""
+class _Guard(NamedTuple):
+    """What keeps a rule from deciding.
+
+    Attributes:
+        counted: whether counters alone do.
+        weight: how many conditions of its own are false.
+        told: what keeps it, in words.
+        conditions: what should have held, as ``node.RULE.condition=T``.
+    """
+
+    counted: bool
+    weight: int
+    told: str
+    conditions: tuple[str, ...]
 
 
-def _forbidden(automaton: Automaton, states: States, seen: Seen, way: Way, at: int | None) -> Finding:
-    """Say what forbids an edge that the graph has."""
-    node, to = seen.node, way.to
-    assert to is not None
-    false = _best(automaton, states, node, to, way.reason)
-    if false is None:
-        detail = f"{node} may not go to {to} here: nothing that it can report leads there"
-        return Finding("guard_violated", at, detail)
-    kind = "limit_exceeded" if false[2] else "guard_violated"
-    return Finding(kind, at, f"{node} may not go to {to} here: {_told(false)}", false[1])
+def _guard(automaton: Automaton, states: States, node: str, to: str, reason: str, *, every: bool) -> _Guard | None:
+    """Say what keeps the rules of an edge from deciding.
 
+    Args:
+        automaton: the legal traces.
+        states: where the run may stand.
+        node: the source of the edge.
+        to: its target.
+        reason: the reason code that the trace gives.
+        every: whether all rules of the edge count, where none has the reason code.
 
-def _told(guard: _Guard) -> str:
-    rule, false, _ = guard
-    if not false:
-        return f"a rule before {rule.name} decides"
-    names = " and ".join(name.rsplit(".", 1)[1] for name in false)
-    return f"{rule.name} needs {names}, which {'is' if len(false) == 1 else 'are'} false"
-
-
-def _best(
-    automaton: Automaton, states: States, node: str, to: str, reason: str, *, own: bool = False
-) -> _Guard | None:
-    """Give the rule that is nearest to opening an edge, with what keeps it shut.
-
-    A rule that counters alone keep shut comes first; then the one with the fewest false conditions. A rule with the
-    reason code counts before the others of its edge; with ``own``, only such a rule counts.
+    Returns:
+        Of all ways in which a rule could come out, one that counters alone keep from it, else one that lacks the fewest
+        conditions of its own: what a node reported is not recorded, so that it may have been what the rule asks for.
+        ``None`` where no rule counts.
     """
     conditional = automaton.model.graph.definition.conditional(node)
     if conditional is None or not isinstance(conditional.decision, Decision):
         return None
     rules = [
-        rule
-        for rule in conditional.decision.rules
-        if own or any(conditional.targets[route] == to for route in rule.routes)
+        rule for rule in conditional.decision.rules if any(conditional.targets[route] == to for route in rule.routes)
     ]
     named = [rule for rule in rules if rule.reason == reason]
-    wanted = named if named or own else rules
+    wanted = named or (rules if every else [])
     counters = set(automaton.model.counters)
-    found: list[tuple[tuple[bool, int], _Guard]] = []
+    found: list[_Guard] = []
     for rows in automaton.truths(states, node):
+        before: RuleTruth | None = None
         for row in rows:
             if row.rule in wanted:
-                false = _false(row)
-                counted = bool(false) and all(counters.issuperset(condition.reads) for condition in false)
-                names = tuple(f"{node}.{row.rule.name}.{condition.name}" for condition in false)
-                order = (not counted, len(false) or len(row.truths) + 1)
-                found.append((order, (row.rule, names, counted)))
-    return min(found, key=lambda each: each[0])[1] if found else None
+                found.append(_lacking(node, row, before, counters))
+            if before is None and row.holds:
+                before = row
+    return min(found, key=lambda each: (not each.counted, each.weight)) if found else None
 
 
-def _false(row: RuleTruth) -> list[Any]:
-    return [condition for condition, truth in zip(row.rule.when, row.truths, strict=True) if truth is not True]
+def _lacking(node: str, row: RuleTruth, before: RuleTruth | None, counters: set[str]) -> _Guard:
+    """Say what a rule lacks: conditions of its own, else that a rule before it does not hold."""
+    rule = row.rule
+    lacking = [condition for condition, truth in zip(rule.when, row.truths, strict=True) if truth is not True]
+    if lacking or before is None:
+        names = " and ".join(condition.name for condition in lacking)
+        told = f"{rule.name} needs {names}, which {'is' if len(lacking) == 1 else 'are'} false"
+        counted = all(counters.issuperset(condition.reads) for condition in lacking)
+        return _Guard(counted, len(lacking), told, tuple(f"{node}.{rule.name}.{each.name}=T" for each in lacking))
+    own = {condition.name for condition in rule.when}
+    only = [condition for condition in before.rule.when if condition.name not in own]
+    names = " and ".join(condition.name for condition in before.rule.when) or "nothing"
+    told = f"{before.rule.name} decides before {rule.name}, because {names} {'holds' if len(before.rule.when) == 1 else 'hold'}"
+    return _Guard(False, 0, told, tuple(f"{node}.{before.rule.name}.{each.name}=F" for each in only))
 
 
 def _summary_differs(summary: Mapping[str, Any], possible: list[Mapping[str, Any]]) -> str:
@@ -233,5 +248,3 @@ def _same(found: object, expected: object) -> bool:
 def _each(names: Iterable[str]) -> list[str]:
     """Give every name once, in order."""
     return list(dict.fromkeys(names))
-
-

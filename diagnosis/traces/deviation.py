@@ -36,7 +36,7 @@ class Finding(NamedTuple):
         kind: its class, one of :data:`CLASSES`.
         at: the index of the first transition concerned; ``None`` where there is none.
         detail: what was found, and what is allowed.
-        conditions: the conditions that should have held, as ``node.RULE.condition``.
+        conditions: what should have held, as ``node.RULE.condition=T``, or ``=F`` for what should not.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Deviation:
         kind: its class, one of :data:`CLASSES`.
         at: the index of the first transition concerned; ``None`` where there is none.
         detail: what was found, and what is allowed.
-        conditions: the conditions that should have held, as ``node.RULE.condition``.
+        conditions: what should have held, as ``node.RULE.condition=T``, or ``=F`` for what should not.
         item: the place in a JSON list, from 0; ``None`` outside of one.
     """
 

@@ -154,8 +154,8 @@ class FastPath:
         if not self.usable:
             return
         # Names of the graph are decoded to one and the same text each, which is hashed once.
-        node = Literal[tuple(automaton.nodes)]
-        reason = Literal[tuple(dict.fromkeys(code for codes in automaton.reasons.values() for code in codes))]
+        node: Any = Literal[tuple(automaton.nodes)]
+        reason: Any = Literal[tuple(dict.fromkeys(code for codes in automaton.reasons.values() for code in codes))]
         step = msgspec.defstruct(
             "Step",
             [("source", node), ("target", node), ("reason_code", reason), ("attempt", int)],
@@ -171,8 +171,8 @@ class FastPath:
         bare = msgspec.defstruct("Bare", [*fields, run_id], gc=False, forbid_unknown_fields=True)
         record = msgspec.defstruct("Record", [(WRAPPER, trace), run_id, ("at", None, None)], gc=False)
         sealed = msgspec.defstruct("Sealed", [(WRAPPER, msgspec.Raw), run_id, ("at", None, None)], gc=False)
-        self._record, self._bare = msgspec.json.Decoder(record).decode, msgspec.json.Decoder(bare).decode
-        self._body, self._sealed = msgspec.json.Decoder(trace).decode, msgspec.json.Decoder(sealed).decode
+        decoders: list[Any] = [msgspec.json.Decoder(each).decode for each in (record, bare, trace, sealed)]
+        self._record, self._bare, self._body, self._sealed = decoders
         self._wrapped = True
         self._ending = attrgetter(*ENDING, *kinds)
 
@@ -206,7 +206,7 @@ class FastPath:
         steps: list[Any] = []
         for place, text in enumerate(texts, begin):
             try:
-                trace = decode(text)  # type: ignore[arg-type]
+                trace = decode(text)
                 if wrapped:
                     trace = trace.orchestration_trace
                 row = reduce(get, trace.transitions, start)
@@ -223,13 +223,13 @@ class FastPath:
         known = 0
         for place, text in enumerate(texts, begin):
             try:
-                body = text if sealed is None else bytes(sealed(text).orchestration_trace)  # type: ignore[arg-type]
+                body: Any = text if sealed is None else bytes(sealed(text).orchestration_trace)
                 if body in bodies:
                     ends, key = bodies[body]
                     ends[key] += 1
                     known += 1
                 else:
-                    self._learn(body)  # type: ignore[arg-type]
+                    self._learn(body)
             except _FAILED:
                 left.append(place)
         return known
@@ -265,7 +265,7 @@ class FastPath:
 
 
 def _types(automaton: Automaton, key: str) -> Any:
-    """Give the type of a key of the summary, or ``None`` where its values are of several types, or of none that is plain."""
+    """Give the type of a key of the summary, or ``None`` where it has no single plain one."""
     kinds = {
         type(value)
         for node in automaton.nodes

@@ -13,12 +13,12 @@ class Way(NamedTuple):
     """One way that was taken from a node execution.
 
     Attributes:
-        index: the place of the branch that it opened, or -1 where it opened none.
+        opens: the place of the branch that it opened, or -1 where it opened none.
         to: the node that it led to, or END; ``None`` where that is not looked at.
         reason: the reason code.
     """
 
-    index: int
+    opens: int
     to: str | None
     reason: str
 

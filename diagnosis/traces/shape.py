@@ -235,7 +235,9 @@ def _kind(value: object, there: bool = True) -> str:
     if isinstance(value, bool | int | float | str):
         text = repr(value)
         return text if len(text) <= 80 else f"{text[:77]}..."
-    return {list: "a list", dict: "an object"}.get(type(value), type(value).__name__)
+    if isinstance(value, Mapping):
+        return "an object"
+    return "a list" if isinstance(value, list | tuple) else type(value).__name__
 
 
 def _malformed(at: int | None, detail: str) -> ShapeError:

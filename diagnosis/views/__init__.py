@@ -7,7 +7,7 @@ from diagnosis.views.mermaid import mermaid_text
 from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.render import Engine, RenderError, find_engine, render
 from diagnosis.views.report import report_html, write_report
-from diagnosis.views.shipped import ShippedError, shipped_notebooks, shipped_scenarios
+from diagnosis.views.shipped import ShippedError, shipped_notebooks, shipped_scenarios, shipped_traces
 from diagnosis.views.tables import (
     TableError,
     coverage_summary,
@@ -18,6 +18,13 @@ from diagnosis.views.tables import (
     rules_table,
     runs_table,
     terminations_table,
+)
+from diagnosis.views.trace_tables import (
+    classes_table,
+    deviations_table,
+    durations_table,
+    routes_table,
+    trace_endings_table,
 )
 
 __all__ = [
@@ -30,10 +37,13 @@ __all__ = [
     "RenderError",
     "ShippedError",
     "TableError",
+    "classes_table",
     "coverage_summary",
     "coverage_table",
+    "deviations_table",
     "dot_text",
     "draw",
+    "durations_table",
     "events_table",
     "explanation_table",
     "find_engine",
@@ -42,10 +52,13 @@ __all__ = [
     "proof_table",
     "render",
     "report_html",
+    "routes_table",
     "rules_table",
     "runs_table",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shipped_traces",
     "terminations_table",
+    "trace_endings_table",
     "write_report",
 ]

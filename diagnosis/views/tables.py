@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime import (
@@ -21,6 +21,11 @@ from diagnosis.runtime import (
     bracketed,
     one_of,
 )
+from diagnosis.views.frames import COUNT as _COUNT
+from diagnosis.views.frames import SOME as _SOME
+from diagnosis.views.frames import TEXT as _TEXT
+from diagnosis.views.frames import TRUTH as _TRUTH
+from diagnosis.views.frames import frame as _frame
 
 if TYPE_CHECKING:
     import pandas
@@ -36,31 +41,12 @@ _Way = tuple[str, str | None, str, str | None, TopologyFork | None]
 _Forks = dict[tuple[str, str, str | None], TopologyFork]
 """Source, origin and rule -> fork."""
 
-_TEXT: Final = "string[python]"
-_COUNT: Final = "int64"
-_TRUTH: Final = "boolean"
-_SOME: Final = "Int64"
-"""A count that may be missing."""
-
 TOGETHER: Final = " + "
 """What stands between things that are chosen at once."""
 
 
 class TableError(DiagnosisError):
     """A table was asked for that there is not."""
-
-
-def _frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
-    """Make a frame whose columns have their type even where there is no row."""
-    import pandas
-
-    every = list(rows)
-    return pandas.DataFrame(
-        {
-            name: pandas.Series([row[place] for row in every], dtype=dtype)
-            for place, (name, dtype) in enumerate(columns.items())
-        }
-    )
 
 
 def _each(results: Results) -> tuple[ScenarioResult, ...]:

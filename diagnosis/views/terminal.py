@@ -20,6 +20,7 @@ from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.traces import TraceReport
     from diagnosis.verify import Coverage, Proof
 
 TAKEN = (RULE_TAKEN, ROUTE_TAKEN)
@@ -159,6 +160,25 @@ class Terminal:
             self.line(f"outside the outcome alphabet: {report}")
         if not coverage.proven:
             self.line("exploration met its bound: items that no run can show are still in the totals")
+
+    def traces(self, report: TraceReport) -> None:
+        """Write what checking traces came to, but for the deviations: each is told when it is found.
+
+        Args:
+            report: the report.
+        """
+        found = [(kind, hits) for kind, hits in report.by_class.items() if hits]
+        if found:
+            self.table(("deviation", "times"), found, numbers=("times",))
+        ends = sorted(report.terminations.items(), key=lambda item: (-item[1], item[0]))
+        if ends:
+            rows = [(reason, node, hits) for (node, reason), hits in ends]
+            self.table(("termination reason", "final node", "traces"), rows, numbers=("traces",))
+        for name, hits in report.outside.items():
+            self.line(f"outside the graph: {name} ({hits} times)")
+        for file, why in report.refused.items():
+            self.line(f"refused  {file}: {why}", "red")
+        self.line(report.summary, "bold")
 
     def proof(self, proof: Proof) -> None:
         """Write the size of what was explored and each property with its verdict.

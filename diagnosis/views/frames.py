@@ -1,0 +1,33 @@
+"""Data frames whose columns have fixed types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import pandas
+
+TEXT: Final = "string[python]"
+COUNT: Final = "int64"
+TRUTH: Final = "boolean"
+SOME: Final = "Int64"
+"""A count that may be missing."""
+
+
+def frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
+    """Make a frame whose columns have their type even where there is no row.
+
+    Args:
+        columns: name -> type, in order.
+        rows: the cells.
+    """
+    import pandas
+
+    every = list(rows)
+    return pandas.DataFrame(
+        {
+            name: pandas.Series([row[place] for row in every], dtype=dtype)
+            for place, (name, dtype) in enumerate(columns.items())
+        }
+    )
