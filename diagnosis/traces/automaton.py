@@ -13,6 +13,7 @@ from diagnosis.verify import MAX_STATES, Progress, StateSpace
 from diagnosis.verify.canonical import canonical
 from diagnosis.verify.paths import Transition
 from diagnosis.verify.reads import Recorder
+from diagnosis.verify.winners import contests_of
 
 
 class Move(NamedTuple):
@@ -24,7 +25,7 @@ class Move(NamedTuple):
         attempt: which attempt it was.
         outcome: what its event tells; ``None`` where traces tell no outcomes.
         choices: node and reason code of each way on.
-        ways: how many of them go on: all, or the one that wins.
+        ways: how many of them may go on: all, or the one that wins.
         target: the control state after it.
         ends: whether the run ends with it.
     """
@@ -34,7 +35,7 @@ class Move(NamedTuple):
     attempt: int
     outcome: str | None
     choices: tuple[tuple[str, str], ...]
-    ways: int
+    ways: tuple[int, ...]
     target: int
     ends: bool
 
@@ -52,7 +53,7 @@ class Move(NamedTuple):
             return False
         if seen.ways is None:
             return not self.ends
-        if seen.exact and len(self.choices) > 1 and len(seen.ways) != self.ways:
+        if seen.exact and len(self.choices) > 1 and len(seen.ways) not in self.ways:
             return False
         return all(self.allows(way) for way in seen.ways)
 
@@ -97,7 +98,8 @@ class States:
     @cached_property
     def standing(self) -> list[tuple[str, str]]:
         """The node and branch that may come next, each pair once."""
-        return list(dict.fromkeys((move.node, move.branch) for move in self.moves))
+        space = self._automaton.space
+        return list(dict.fromkeys((space.node(member), space.branch(member)) for member in self.members))
 
     @cached_property
     def onward(self) -> list[tuple[Move, States | None]]:
@@ -176,6 +178,7 @@ class Automaton:
                 "what was not explored cannot be told from what is wrong"
             )
         self._known: dict[tuple[int, ...], States] = {}
+        self._races = contests_of(model.graph)
         self.moves = [[self._move(edge) for edge in edges if _shown(edge)] for edges in self.space.outgoing]
         self.start = self._state((0,))
         self.shortest = self.space.shortest or 0
@@ -206,7 +209,10 @@ class Automaton:
             done = space.moves.execute(space.positions[edge.source], space.states[edge.source], here, edge.outcome)
             outcome = done.reported.event.outcome if done.reported is not None else None
         choices = tuple((choice.target, choice.reason) for choice in edge.choices)
-        ways = 1 if edge.winner is not None else len(choices)
+        # Only one goes on from a race, and where all branches lead straight to the join.
+        alone = any(race.source == space.node(edge.source) for race in self._races)
+        alone = alone or len({choice.target for choice in edge.choices}) == 1
+        ways = (1,) if edge.winner is not None else (1, len(choices)) if alone else (len(choices),)
         return Move(
             space.node(edge.source),
             space.branch(edge.source),

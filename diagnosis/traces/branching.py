@@ -39,6 +39,11 @@ class _Track:
             return [tip for number in sorted(self.inner) for tip in self.inner[number].tips()]
         return [] if self.last is None else [self.last]
 
+    def openers(self) -> list[int]:
+        """Give the executions that opened the forks that are open in it, or have just closed."""
+        inner = [opener for track in self.inner.values() for opener in track.openers()]
+        return inner if self.last is None or not self.inner else [self.last, *inner]
+
 
 def causes_of(paths: Sequence[Path], recorded: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Work out which executions led to which.
@@ -60,10 +65,9 @@ def causes_of(paths: Sequence[Path], recorded: Sequence[Sequence[int]]) -> list[
         tips = track.tips()
         if not tips and track.opened is not None:
             tips = [track.opened]
-        straight = list(noted)
-        if track.inner and track.last in straight:
-            straight.remove(track.last)
-        found.append(tuple(noted) if track.inner and straight == tips else tuple(tips))
+        openers = set(track.openers())
+        fits = [place for place in noted if place not in openers] == tips
+        found.append(tuple(noted) if fits else tuple(tips))
         track.inner = {}
         track.last = index
     return found
@@ -87,9 +91,9 @@ def woven(
     """
     paths = [path_of(event["branch"]) for event in events]
     causes = causes_of(paths, [event["after"] for event in events])
-    places: dict[tuple[int, str, str], int] = {}
-    for index, step in enumerate(steps):
-        places.setdefault((step["after"], step["branch"], step["to"]), index)
+    places: dict[tuple[int, str, str], list[int]] = {}
+    for index, step in reversed(list(enumerate(steps))):
+        places.setdefault((step["after"], step["branch"], step["to"]), []).append(index)
     ways: list[list[Way]] = [[] for _ in events]
     at: list[int | None] = [None for _ in events]
     findings: list[Finding] = []
@@ -101,7 +105,8 @@ def woven(
             detail = f"events[{target}].after is {list(event['after'])}; by its branches it follows {list(before)}"
             findings.append(Finding("illegal_edge", where, detail))
         for source in before:
-            place = places.get((source, event["branch"], event["node"]))
+            left = places.get((source, event["branch"], event["node"]))
+            place = left.pop() if left else None
             if place != expected:
                 findings.append(_contradiction(events, steps, source, target, expected))
             if place is not None:

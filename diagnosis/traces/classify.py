@@ -74,8 +74,10 @@ def closing(automaton: Automaton, states: States, seen: Seen, summary: Mapping[s
         possible = [automaton.summary(move) for move in endings]
         if not any(all(_same(summary[key], each[key]) for key in summary) for each in possible):
             return Finding("summary_mismatch", None, _summary_differs(summary, possible))
-        if seen.ways is None:
-            return Finding("incomplete", None, f"the run did not end: its record stops at {seen.node}")
+    # What fails at a join is no move: the run stops there.
+    if seen.ways is None and (endings or (seen.node, seen.branch) in states.standing):
+        return Finding("incomplete", None, f"the run did not end: its record stops at {seen.node}")
+    if endings:
         return None
     onward = seen.loose
     reason = seen.ways[-1].reason if seen.ways else None
@@ -226,7 +228,8 @@ def _lacking(node: str, row: RuleTruth, before: RuleTruth | None, counters: set[
     own = {condition.name for condition in rule.when}
     only = [condition for condition in before.rule.when if condition.name not in own]
     names = " and ".join(condition.name for condition in before.rule.when) or "nothing"
-    told = f"{before.rule.name} decides before {rule.name}, because {names} {'holds' if len(before.rule.when) == 1 else 'hold'}"
+    hold = "holds" if len(before.rule.when) == 1 else "hold"
+    told = f"{before.rule.name} decides before {rule.name}, because {names} {hold}"
     return _Guard(False, 0, told, tuple(f"{node}.{before.rule.name}.{each.name}=F" for each in only))
 
 
