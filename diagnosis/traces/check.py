@@ -127,7 +127,7 @@ class TraceTally:
             if batch.lines is None:
                 self._one(batch.texts[place], _Place(file, batch.first + place))
             else:
-                self._one(batch.texts[place], _Place(file, batch.first - 1 + batch.lines[place], place))
+                self._one(batch.texts[place], _Place(file, batch.lines[place], batch.first + place))
 
     def _one(self, text: bytes | None, where: _Place) -> None:
         if text is None:

@@ -113,7 +113,7 @@ class TraceChecker:
         events = observed.events
         if not events:
             return (Finding("incomplete", None, "nothing was recorded: no transition, and no final node"),), None
-        first = self._fault(observed, 0, self.automaton.start)
+        first, last = self._fault(observed, 0, self.automaton.start)
         contradictions = [self._known(finding, observed) for finding in observed.findings]
         if first is None and not contradictions:
             return (), 1.0
@@ -123,12 +123,11 @@ class TraceChecker:
         if alignment is not None:
             cost = alignment.cost + len(contradictions)
             fitness = max(0.0, 1 - cost / (len(events) + self.automaton.shortest))
-            for place, states in alignment.edits:
-                fault = self._fault(observed, place, states)
-                found += [fault] if fault is not None else []
-        if first is not None and first.kind not in ("summary_mismatch", "incomplete"):
-            summary = settled(self.automaton, observed.summary)
-            found += [summary] if summary is not None else []
+        if first is not None and not last:
+            edits = alignment.edits if alignment is not None else ()
+            more = [self._fault(observed, place, states)[0] for place, states in edits]
+            more.append(settled(self.automaton, observed.summary))
+            found += [finding for finding in more if finding is not None]
         unique = dict.fromkeys([*contradictions, *found])
         return tuple(sorted(unique, key=lambda each: (each.at is None, each.at or 0))), fitness
 
@@ -139,12 +138,12 @@ class TraceChecker:
         source, target, reason = observed.transitions[finding.at]
         return unknown(self.automaton, (source, target), (reason,), finding.at) or finding
 
-    def _fault(self, observed: Observed, place: int, states: States) -> Finding | None:
-        """Follow a trace from one place on, and say what is wrong where it first departs."""
+    def _fault(self, observed: Observed, place: int, states: States) -> tuple[Finding | None, bool]:
+        """Follow a trace from one place on; give what is wrong where it first departs, and whether that is its end."""
         events = observed.events
         for index in range(place, len(events) - 1):
             following = states.step(events[index])
             if following is None:
-                return classify(self.automaton, states, events[index], observed.at[index], first=index == 0)
+                return classify(self.automaton, states, events[index], observed.at[index], first=index == 0), False
             states = following
-        return closing(self.automaton, states, events[-1], observed.summary)
+        return closing(self.automaton, states, events[-1], observed.summary), True

@@ -41,7 +41,7 @@ def classify(automaton: Automaton, states: States, seen: Seen, at: int | None, *
         first: whether it is the first of the run.
     """
     ways = seen.ways or ()
-    to = [way.to for way in ways if way.to is not None and way.to != END]
+    to = [way.to for way in ways if way.to is not None]
     found = unknown(automaton, (seen.node, *to), (way.reason for way in ways), at)
     if found is not None:
         return found
@@ -127,7 +127,7 @@ def _where(node: str, branch: str) -> str:
 
 def _way(automaton: Automaton, states: States, seen: Seen, way: Way, at: int | None) -> Finding | None:
     """Say why a way cannot be taken, or give ``None`` where it can."""
-    if way.to is None or way.to == END:
+    if way.to is None:
         return None
     here = [move for move in states.moves if (move.node, move.branch) == (seen.node, seen.branch)]
     node, to = seen.node, way.to
@@ -169,7 +169,8 @@ class _Guard(NamedTuple):
 
     Attributes:
         counted: whether counters alone do.
-        weight: how many conditions of its own are false.
+        weight: how much would have to be otherwise: twice the conditions of its own that are false; where a rule before
+            it decides, 0 if a counter could have kept that one from it, else 1.
         told: what keeps it, in words.
         conditions: what should have held, as ``node.RULE.condition=T``.
     """
@@ -224,13 +225,14 @@ def _lacking(node: str, row: RuleTruth, before: RuleTruth | None, counters: set[
         names = " and ".join(condition.name for condition in lacking)
         told = f"{rule.name} needs {names}, which {'is' if len(lacking) == 1 else 'are'} false"
         counted = all(counters.issuperset(condition.reads) for condition in lacking)
-        return _Guard(counted, len(lacking), told, tuple(f"{node}.{rule.name}.{each.name}=T" for each in lacking))
+        return _Guard(counted, 2 * len(lacking), told, tuple(f"{node}.{rule.name}.{each.name}=T" for each in lacking))
     own = {condition.name for condition in rule.when}
     only = [condition for condition in before.rule.when if condition.name not in own]
     names = " and ".join(condition.name for condition in before.rule.when) or "nothing"
     hold = "holds" if len(before.rule.when) == 1 else "hold"
     told = f"{before.rule.name} decides before {rule.name}, because {names} {hold}"
-    return _Guard(False, 0, told, tuple(f"{node}.{before.rule.name}.{each.name}=F" for each in only))
+    weight = 0 if any(counters.issuperset(condition.reads) for condition in only) else 1
+    return _Guard(False, weight, told, tuple(f"{node}.{before.rule.name}.{each.name}=F" for each in only))
 
 
 def _summary_differs(summary: Mapping[str, Any], possible: list[Mapping[str, Any]]) -> str:

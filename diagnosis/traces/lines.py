@@ -13,10 +13,13 @@ from diagnosis.traces.deviation import TraceFileError
 MAX_LINE: Final = 1 << 20
 """Bytes of the longest line that is read; a longer one is skipped unread."""
 
-MAX_DOCUMENT: Final = 16 << 20
+MAX_DOCUMENT: Final = 8 << 20
 """Bytes of the largest JSON document that is read as a whole; JSON Lines may have any size."""
 
 CHUNK: Final = 1 << 18
+
+ITEMS: Final = 256
+"""Items of a JSON list that are given together."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -25,7 +28,7 @@ class Batch(NamedTuple):
     """Some traces that follow one another in a file.
 
     Attributes:
-        first: the line of the first one, from 1.
+        first: the line of the first one, from 1; of items of a JSON list the place of the first one, from 0.
         texts: a line each; ``None`` for one that is too long, an empty text for a blank one. Of a JSON list, an item
             each.
         lines: the line of each item of a JSON list; ``None`` where each has a line of its own.
@@ -45,30 +48,27 @@ def batches(stream: BinaryIO) -> Iterator[Batch]:
     Raises:
         TraceFileError: it is a JSON document that is too large to be read as a whole.
     """
-    head = stream.read(MAX_LINE)
-    head = head.removeprefix(_BOM)
-    first = head.lstrip().split(b"\n", 1)[0].strip()
+    head = bytearray(stream.read(MAX_LINE).removeprefix(_BOM))
+    first = bytes(head.lstrip().split(b"\n", 1)[0].strip())
     if first[:1] in (b"{", b"[") and not (first.startswith(b"{") and _decodes(first)):
-        rest = stream.read(MAX_DOCUMENT - len(head) + 1)
-        head += rest
-        if len(head) <= MAX_DOCUMENT:
-            document = _document(head)
-            if document is not None:
-                yield document
-                return
-        elif len(first) == 1:
+        while len(head) <= MAX_DOCUMENT and (piece := stream.read(CHUNK)):
+            head += piece
+        if len(head) > MAX_DOCUMENT and len(first) == 1:
             raise TraceFileError(
                 f"the JSON document is larger than {MAX_DOCUMENT >> 20} MiB; write one trace a line (JSON Lines)"
             )
-    pieces = [head[start : start + CHUNK] for start in range(0, len(head), CHUNK)]
-    del head
-    yield from _lines(chain(_popped(pieces), iter(lambda: stream.read(CHUNK), b"")))
+        is_list = first.startswith(b"[")
+        items = _document(head, is_list=is_list) if len(head) <= MAX_DOCUMENT else None
+        if items is not None:
+            yield from _located(head, items, is_list=is_list)
+            return
+    yield from _lines(chain(_pieces(head), iter(lambda: stream.read(CHUNK), b"")))
 
 
-def _popped(pieces: list[bytes]) -> Iterator[bytes]:
-    pieces.reverse()
-    while pieces:
-        yield pieces.pop()
+def _pieces(head: bytearray) -> Iterator[bytes]:
+    for start in range(0, len(head), CHUNK):
+        yield bytes(head[start : start + CHUNK])
+    head.clear()
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[Batch]:
@@ -98,20 +98,26 @@ def _decodes(text: bytes) -> bool:
     return True
 
 
-def _document(text: bytes) -> Batch | None:
-    """Take a text apart as one JSON document; ``None`` where it is none."""
-    first = 1 + text[: len(text) - len(text.lstrip())].count(b"\n")
+def _document(text: bytearray, *, is_list: bool) -> list[msgspec.Raw] | None:
+    """Give the items of a JSON list, or one JSON object; ``None`` where the text is neither."""
     try:
-        if text.lstrip()[:1] == b"{":
-            return Batch(first, [text]) if _decodes(text) else None
-        items = [bytes(item) for item in msgspec.json.decode(text, type=list[msgspec.Raw])]
+        if is_list:
+            return msgspec.json.decode(text, type=list[msgspec.Raw])
+        return [msgspec.json.decode(text, type=msgspec.Raw)]
     except (msgspec.DecodeError, RecursionError):
         return None
-    lines, line, place = [], 1, 0
-    for item in items:
-        found = text.index(item, place)
-        line += text.count(b"\n", place, found)
-        lines.append(line)
-        line += item.count(b"\n")
-        place = found + len(item)
-    return Batch(first, [*items], lines)
+
+
+def _located(text: bytearray, items: list[msgspec.Raw], *, is_list: bool) -> Iterator[Batch]:
+    """Give the items of a document with their lines."""
+    line, place = 1, 0
+    for start in range(0, len(items), ITEMS):
+        lines, texts = [], list[bytes | None]()
+        for item in items[start : start + ITEMS]:
+            found = text.index(item, place)
+            line += text.count(b"\n", place, found)
+            lines.append(line)
+            texts.append(bytes(item))
+            line += text.count(b"\n", found, found + len(texts[-1] or b""))
+            place = found + len(texts[-1] or b"")
+        yield Batch(start if is_list else lines[0], texts, lines if is_list else None)

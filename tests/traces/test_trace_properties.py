@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,19 @@ def test_every_legal_trace_of_the_contract_graph_conforms():
     assert all(contract_checker().check(json.loads(text)).conforms for text in legal_texts())
 
 
-NODES = ["planner", "executor", "gatekeeper", "verifier", "composer", "evidence_retry", "fallback", "ghost", "", None, 3]
+NODES = [
+    "planner",
+    "executor",
+    "gatekeeper",
+    "verifier",
+    "composer",
+    "evidence_retry",
+    "fallback",
+    "ghost",
+    "",
+    None,
+    3,
+]
 REASONS = ["PLAN_READY", "PLANNER_RETRY", "PLANNER_RETRY_EXHAUSTED", "PLANNER_FAILED", "EVIDENCE_GAP", "VERDICT_PASS"]
 REASONS += ["COMPOSER_RETRY", "ANSWER_COMPOSED", "COMPOSER_FAILED", "NO_SUCH_REASON", " ", None]
 VALUES = {
@@ -65,15 +78,20 @@ def one_edit(draw, trace):
     return trace
 
 
+@cache
+def legal_keys():
+    return {key(json.loads(text)) for text in legal_texts()}
+
+
 def key(trace):
     """Tell values of different types apart, but not the order of keys."""
     return json.dumps(trace, sort_keys=True)
 
 
-@settings(max_examples=1500)
+@settings(max_examples=400)
 @given(st.data())
 def test_a_single_edit_is_reported_exactly_when_it_leaves_the_legal_traces(data):
-    legal = {key(json.loads(text)) for text in legal_texts()}
+    legal = legal_keys()
     trace = one_edit(data.draw, json.loads(data.draw(st.sampled_from(legal_texts()))))
     result = contract_checker().check(trace)
     assert result.conforms == (key(trace) in legal), (trace, result.findings)
@@ -81,14 +99,16 @@ def test_a_single_edit_is_reported_exactly_when_it_leaves_the_legal_traces(data)
     for text in (json.dumps(trace), json.dumps({"run_id": "x", "orchestration_trace": trace}, indent=1)):
         report = check_traces(contract_checker(), [text.encode()])
         assert report.conforming == result.conforms
-        assert [(each.kind, each.at) for each in report.deviations] == [(each.kind, each.at) for each in result.findings]
+        assert [(each.kind, each.at) for each in report.deviations] == [
+            (each.kind, each.at) for each in result.findings
+        ]
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(forked_terms())
 def test_runs_of_random_graphs_with_branches_conform(terms):
     model = model_of(terms)
-    ended, stopped, _ = traces_of(model, 40)
+    ended, stopped, _ = traces_of(model, 25)
     checker = TraceChecker(model)
     for trace in ended:
         result = checker.check(trace)
@@ -127,11 +147,11 @@ def branch_edit(draw, trace):
     return trace
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_single_edit_of_a_trace_with_branches_is_reported_when_it_leaves_the_legal_traces(data):
     model = model_of(data.draw(forked_terms()))
-    ended, _, every = traces_of(model, 40)
+    ended, _, every = traces_of(model, 25)
     if not every or not ended:
         return
     legal = {key(trace) for trace in ended}
