@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from diagnosis.runtime import Model, Shown
@@ -115,9 +116,10 @@ class TraceReport(Shown):
         return f"{found}, {self.unreadable} unreadable{fitness}"
 
     def text(self) -> str:
-        """Give the counts, then each deviation that is kept, then what the graph does not have."""
+        """Give the counts, each deviation that is kept, and what the graph does not have; files by their last names."""
         lines = [f"Traces of {self.model.name}: {self.summary}"]
-        lines += [f"  {deviation}" for deviation in self.deviations]
+        for each in self.deviations:
+            lines.append(f"  {replace(each, file=None if each.file is None else Path(each.file).name)}")
         more = sum(self.by_class.values()) - len(self.deviations)
         lines += [f"  and {more} more"] if more else []
         lines += [f"  refused {file}: {why}" for file, why in self.refused.items()]
