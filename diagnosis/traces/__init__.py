@@ -3,10 +3,11 @@
 from diagnosis.traces.check import KEPT, TraceTally, check_traces, documents
 from diagnosis.traces.checker import Step, TraceChecker, TraceResult
 from diagnosis.traces.deviation import CLASSES, LOG_FAULTS, Deviation, Finding, TraceFileError
+from diagnosis.traces.durations import Durations
 from diagnosis.traces.event_log import LogEvent, event_log, write_csv, write_xes
 from diagnosis.traces.items import SHOWN, items_of, trace_items
 from diagnosis.traces.lines import MAX_DOCUMENT, MAX_LINE
-from diagnosis.traces.report import Durations, TraceReport
+from diagnosis.traces.report import TraceReport
 
 __all__ = [
     "CLASSES",

@@ -88,7 +88,8 @@ class States:
     def __init__(self, automaton: Automaton, members: tuple[int, ...]) -> None:
         self._automaton = automaton
         self.members = members
-        self._steps: dict[Seen, States | None] = {}
+        self._steps: dict[Seen, States] = {}
+        self._ends: dict[Seen, Mapping[Any, Mapping[str, Any]]] = {}
 
     @cached_property
     def moves(self) -> list[Move]:
@@ -125,13 +126,22 @@ class States:
             self._steps[seen] = following
         return following
 
-    def endings(self, seen: Seen) -> list[Move]:
-        """Give the moves with which a trace may close: to END, or onward where the run did not end.
+    def endings(self, seen: Seen) -> Mapping[Any, Mapping[str, Any]]:
+        """Give what a trace may say of its ending: where it closes with END, or onward where the run did not end.
 
         Args:
             seen: its last node execution.
+
+        Returns:
+            Each summary, by a hashable form of it; nothing where the trace cannot close so.
         """
-        return [move for move in self.moves if move.fits(seen)]
+        if seen not in self._ends:
+            summaries = [self._automaton.summary(move) for move in self.moves if move.fits(seen)]
+            found = {canonical(freeze(summary)): summary for summary in summaries}
+            if not found:
+                return found
+            self._ends[seen] = found
+        return self._ends[seen]
 
 
 class Automaton:

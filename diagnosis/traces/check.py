@@ -15,9 +15,10 @@ import msgspec
 from diagnosis.runtime import Model
 from diagnosis.traces.checker import TraceChecker, TraceResult
 from diagnosis.traces.deviation import Deviation, Finding, TraceFileError
+from diagnosis.traces.durations import Durations
 from diagnosis.traces.fast import FastPath
 from diagnosis.traces.lines import MAX_LINE, Batch, batches
-from diagnosis.traces.report import Durations, TraceReport, every_class
+from diagnosis.traces.report import TraceReport, every_class
 
 KEPT: Final = 10_000
 """Deviations that a report holds; all are counted, and told as they are found."""
@@ -193,6 +194,14 @@ class TraceTally:
             if node in nodes:
                 self._durations.setdefault(node, Durations()).add(seconds)
 
+    def _timed(self) -> dict[str, Durations]:
+        found: dict[str, Durations] = {}
+        for node in self._checker.automaton.nodes:
+            for timed in (self._durations, self._fast.durations):
+                if node in timed:
+                    found.setdefault(node, Durations()).join(timed[node])
+        return found
+
     def report(self) -> TraceReport:
         """Give what has been found so far."""
         conforming = self._conforming + self._fast.conforming
@@ -208,7 +217,7 @@ class TraceTally:
             (self._fitness + self._fast.conforming) / fitted if fitted else None,
             dict(sorted((self._steps + self._fast.steps).items())),
             dict(sorted((self._ends + self._fast.endings).items())),
-            {node: self._durations[node] for node in self._checker.automaton.nodes if node in self._durations},
+            self._timed(),
             dict(sorted(self._outside.items())),
         )
 

@@ -71,7 +71,7 @@ def closing(automaton: Automaton, states: States, seen: Seen, summary: Mapping[s
         return found
     endings = states.endings(seen)
     if endings:
-        possible = [automaton.summary(move) for move in endings]
+        possible = list(endings.values())
         if not any(all(_same(summary[key], each[key]) for key in summary) for each in possible):
             return Finding("summary_mismatch", None, _summary_differs(summary, possible))
     # What fails at a join is no move: the run stops there.

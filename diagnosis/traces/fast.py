@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import Counter, deque
+from datetime import datetime
 from operator import attrgetter, getitem
-from typing import Any, Final, Literal
+from types import GenericAlias
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from diagnosis.runtime import END, START
 from diagnosis.traces.automaton import Automaton, States
 from diagnosis.traces.checker import Step
+from diagnosis.traces.durations import Durations
 from diagnosis.traces.seen import Seen, Way
 from diagnosis.traces.shape import ENDING, WRAPPER
 from diagnosis.verify.canonical import canonical
@@ -32,7 +35,7 @@ BLOCK: Final = 256
 """Traces after which it is seen whether remembering texts pays."""
 
 PATIENCE: Final = 64
-"""Blocks that go by until it is tried again, where it did not."""
+"""Blocks that go by at most until it is tried again, where it did not."""
 
 
 class _Ends(dict[Any, int]):
@@ -43,12 +46,11 @@ class _Ends(dict[Any, int]):
         self._row = row
 
     def __missing__(self, ending: Any) -> int:
-        node, reason, *summary = ending
-        if node is not None and reason is not None:
-            for move in self._row.states.endings(Seen(node, "", None, None, (Way(-1, END, reason),))):
-                expected = list(self._row.rows.automaton.summary(move).values())[2:]
-                if canonical(tuple(expected)) == canonical(tuple(summary)):
-                    return 0
+        node, reason, *_ = ending
+        seen = Seen(node, "", None, None, (Way(-1, END, reason),))
+        # A summary of this shape has the keys in this order.
+        if canonical(dict(zip(self._row.rows.keys, ending, strict=True))) in self._row.states.endings(seen):
+            return 0
         raise KeyError(ending)
 
 
@@ -86,7 +88,7 @@ class _Rows:
     """
 
     def __init__(self, automaton: Automaton) -> None:
-        self.automaton = automaton
+        self.keys = tuple(automaton.summary(None))
         self.start = _Row(self, automaton.start, None, shared=False)
         self._tree = [self.start]
         self._shared: dict[States, _Row] = {}
@@ -121,6 +123,20 @@ class _Rows:
         return found
 
 
+class _Mode(NamedTuple):
+    """One way in which traces may be written.
+
+    Attributes:
+        decode: reads one.
+        wrapped: whether they stand in records.
+        stamped: whether they carry times.
+    """
+
+    decode: Any
+    wrapped: bool
+    stamped: bool
+
+
 class FastPath:
     """Tells at once that a trace conforms, and counts what it shows; of any other it tells nothing.
 
@@ -133,15 +149,17 @@ class FastPath:
         usable: whether the traces of the model can be read in this way: without branches, and with plain values in
             their summary.
         conforming: how many traces did.
+        durations: node -> how long its executions took, where times were recorded.
     """
 
     def __init__(self, automaton: Automaton) -> None:
         model = automaton.model
         self.conforming = 0
+        self.durations: dict[str, Durations] = {}
         self._rows = _Rows(automaton)
         self._counts: Counter[Any] = Counter()
         self._bodies: dict[bytes, tuple[_Ends, Any]] = {}
-        self._waiting = 0
+        self._waiting, self._patience = 0, 1
         self._entry = automaton.model.graph.definition.entry or END
         kinds = {key: _types(automaton, key) for key in automaton.summary(None) if key not in ENDING}
         self.usable = (
@@ -156,24 +174,31 @@ class FastPath:
         # Names of the graph are decoded to one and the same text each, which is hashed once.
         node: Any = Literal[tuple(automaton.nodes)]
         reason: Any = Literal[tuple(dict.fromkeys(code for codes in automaton.reasons.values() for code in codes))]
-        step = msgspec.defstruct(
-            "Step",
-            [("source", node), ("target", node), ("reason_code", reason), ("attempt", int)],
-            frozen=True,
-            gc=False,
-            forbid_unknown_fields=True,
-            rename={"source": "from", "target": "to"},
+        named: list[Any] = [("source", node), ("target", node), ("reason_code", reason), ("attempt", int)]
+        ending: list[Any] = [(ENDING[0], node), (ENDING[1], reason), *kinds.items()]
+        version = ("version", Literal[model.trace_version])
+        run_id, at = ("run_id", str | None, None), ("at", datetime | None, None)
+
+        def struct(name: str, *fields: Any, closed: bool = True) -> Any:
+            names = {"source": "from", "target": "to"}
+            return msgspec.defstruct(name, fields, frozen=True, gc=False, forbid_unknown_fields=closed, rename=names)
+
+        self._step = struct("Step", *named)
+        own = (version, ("transitions", GenericAlias(list, (self._step,))), *ending)
+        timed = (version, ("transitions", GenericAlias(list, (struct("TimedStep", *named, at),))), *ending)
+        trace, untimed = struct("Trace", *own), ("at", None, None)
+        sealed = struct("Sealed", (WRAPPER, msgspec.Raw), run_id, untimed, closed=False)
+        decoders: list[Any] = [msgspec.json.Decoder(each).decode for each in (trace, sealed)]
+        self._body, self._sealed = decoders
+        self._modes = deque(
+            _Mode(msgspec.json.Decoder(each).decode, wrapped, stamped)
+            for each, wrapped, stamped in (
+                (struct("Record", (WRAPPER, trace), run_id, untimed, closed=False), True, False),
+                (struct("Bare", *own, run_id), False, False),
+                (struct("TimedRecord", (WRAPPER, struct("Timed", *timed)), run_id, at, closed=False), True, True),
+                (struct("TimedBare", *timed, run_id, at), False, True),
+            )
         )
-        fields: list[Any] = [("version", Literal[model.trace_version]), ("transitions", list[step])]  # type: ignore[valid-type]
-        fields += [(ENDING[0], node), (ENDING[1], reason), *kinds.items()]
-        run_id = ("run_id", str | None, None)
-        trace = msgspec.defstruct("Trace", fields, gc=False, forbid_unknown_fields=True)
-        bare = msgspec.defstruct("Bare", [*fields, run_id], gc=False, forbid_unknown_fields=True)
-        record = msgspec.defstruct("Record", [(WRAPPER, trace), run_id, ("at", None, None)], gc=False)
-        sealed = msgspec.defstruct("Sealed", [(WRAPPER, msgspec.Raw), run_id, ("at", None, None)], gc=False)
-        decoders: list[Any] = [msgspec.json.Decoder(each).decode for each in (record, bare, trace, sealed)]
-        self._record, self._bare, self._body, self._sealed = decoders
-        self._wrapped = True
         self._ending = attrgetter(*ENDING, *kinds)
 
     def rest(self, texts: list[bytes | None]) -> list[int]:
@@ -188,21 +213,26 @@ class FastPath:
         for begin in range(0, len(texts), BLOCK):
             block = texts[begin : begin + BLOCK]
             before = len(left)
-            if self._waiting:
+            if self._modes[0].stamped:
+                self._timed(block, begin, left)
+            elif self._waiting:
                 self._waiting -= 1
                 self._decoded(block, begin, left)
             elif self._remembered(block, begin, left) < len(block) // 2:
-                self._waiting = PATIENCE
+                self._patience = min(PATIENCE, 2 * self._patience)
+                self._waiting = self._patience
+            else:
+                self._patience = 1
             failed = len(left) - before
             self.conforming += len(block) - failed
             if failed > len(block) // 2:
-                self._wrapped = not self._wrapped
+                self._modes.rotate(-1)
         return left
 
     def _decoded(self, texts: list[bytes | None], begin: int, left: list[int]) -> None:
         """Decode each trace and follow it; the places of those where that fails are added to ``left``."""
         start, ending, reduce, get = self._rows.start, self._ending, functools.reduce, getitem
-        decode, wrapped = (self._record, True) if self._wrapped else (self._bare, False)
+        decode, wrapped, _ = self._modes[0]
         steps: list[Any] = []
         for place, text in enumerate(texts, begin):
             try:
@@ -217,9 +247,33 @@ class FastPath:
                 left.append(place)
         self._counts.update(steps)
 
+    def _timed(self, texts: list[bytes | None], begin: int, left: list[int]) -> None:
+        """Do the same with traces that carry times."""
+        start, step, (decode, wrapped, _) = self._rows.start, self._step, self._modes[0]
+        for place, text in enumerate(texts, begin):
+            try:
+                record = decode(text)
+                trace = record.orchestration_trace if wrapped else record
+                taken = trace.transitions
+                steps = [step(each.source, each.target, each.reason_code, each.attempt) for each in taken]
+                row = functools.reduce(getitem, steps, start)
+                before, spans = record.at, []
+                for each in taken:
+                    if before is not None and each.at is not None:
+                        spans.append((each.source, (each.at - before).total_seconds()))
+                    before = each.at
+                row.ends[self._ending(trace)] += 1
+            except _FAILED:
+                left.append(place)
+                continue
+            if row.shared:
+                self._counts.update(steps)
+            for node, seconds in spans:
+                self.durations.setdefault(node, Durations()).add(seconds)
+
     def _remembered(self, texts: list[bytes | None], begin: int, left: list[int]) -> int:
         """Do the same, but look up each text first; give how many were known."""
-        sealed, bodies = (self._sealed, self._bodies) if self._wrapped else (None, self._bodies)
+        sealed, bodies = self._sealed if self._modes[0].wrapped else None, self._bodies
         known = 0
         for place, text in enumerate(texts, begin):
             try:
@@ -236,7 +290,7 @@ class FastPath:
 
     def _learn(self, body: bytes) -> None:
         """Follow a trace whose text is new, and remember what became of it."""
-        trace = (self._body if self._wrapped else self._bare)(body)
+        trace = (self._body if self._modes[0].wrapped else self._modes[0].decode)(body)
         row = functools.reduce(getitem, trace.transitions, self._rows.start)
         key = self._ending(trace)
         row.ends[key] += 1

@@ -12,40 +12,8 @@ from typing import Any
 from diagnosis.runtime import Model, Shown
 from diagnosis.traces.checker import Step
 from diagnosis.traces.deviation import CLASSES, LOG_FAULTS, Deviation
+from diagnosis.traces.durations import Durations
 from diagnosis.traces.items import Item, counted
-
-
-@dataclass(slots=True)
-class Durations:
-    """How long executions of a node took.
-
-    Attributes:
-        count: how many were timed.
-        total: seconds of all together.
-        shortest: seconds of the shortest.
-        longest: seconds of the longest.
-    """
-
-    count: int = 0
-    total: float = 0.0
-    shortest: float = float("inf")
-    longest: float = float("-inf")
-
-    def add(self, seconds: float) -> None:
-        """Take in one execution.
-
-        Args:
-            seconds: how long it took.
-        """
-        self.count += 1
-        self.total += seconds
-        self.shortest = min(self.shortest, seconds)
-        self.longest = max(self.longest, seconds)
-
-    @property
-    def mean(self) -> float:
-        """The mean, in seconds."""
-        return self.total / self.count
 
 
 @dataclass(frozen=True, repr=False)

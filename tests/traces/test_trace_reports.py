@@ -112,6 +112,26 @@ def test_times_may_be_texts_or_numbers_and_count_from_the_event_before():
     assert result.durations == (("planner", 1.5), ("executor", 1.0), ("verifier", 1.0))
 
 
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_times_come_to_the_same_in_the_short_way_and_the_long_way(wrapped):
+    def timed(steps, trace):
+        for index, each in enumerate(steps):
+            each["at"] = f"2026-11-30T10:00:0{index}.25+01:00" if index != 2 else None
+
+    trace = changed(timed)
+    lines = [{"run_id": "r", "orchestration_trace": trace} if wrapped else {"run_id": "r", **trace}] * 600
+    lines = [{**line, "at": "2026-11-30T09:59:59+01:00"} for line in lines]
+    short = check_traces(contract_checker(), [json.dumps(line) for line in lines])
+    long = check_traces(contract_checker(), lines)
+    assert (short.conforming, short.transition_counts) == (600, long.transition_counts)
+    assert short.durations == long.durations
+    assert [(node, each.count, each.mean) for node, each in short.durations.items()] == [
+        ("planner", 600, 1.25),
+        ("executor", 600, 1.0),
+        ("verifier", 600, 1.0),
+    ]
+
+
 def test_tables_are_tidy_and_typed_even_when_empty():
     table = deviations_table(report_of("deviating.jsonl"))
     assert list(table["class"][:3]) == ["malformed", "version_skew", "unknown_node"]
