@@ -14,7 +14,7 @@ import msgspec
 
 from diagnosis.runtime import Model
 from diagnosis.traces.checker import TraceChecker, TraceResult
-from diagnosis.traces.deviation import Deviation, Finding, TraceFileError
+from diagnosis.traces.deviation import Deviation, Finding, TraceFileError, clipped
 from diagnosis.traces.durations import Durations
 from diagnosis.traces.fast import FastPath
 from diagnosis.traces.lines import MAX_LINE, Batch, batches
@@ -162,7 +162,8 @@ class TraceTally:
 
     def _deviates(self, where: _Place, run_id: str | None, finding: Finding) -> None:
         kind, at, detail, conditions = finding
-        deviation = Deviation(where.file, where.line, run_id, kind, at, detail, conditions, where.item)
+        run = None if run_id is None else clipped(run_id)
+        deviation = Deviation(where.file, where.line, run, kind, at, clipped(detail, 2_000), conditions, where.item)
         self._classes[kind] += 1
         if len(self._kept) < self._keep:
             self._kept.append(deviation)
@@ -184,7 +185,7 @@ class TraceTally:
             for event in observed.events
             if event.outcome is not None and (event.node, event.outcome) not in self._outcomes
         ]
-        for name in dict.fromkeys(names):
+        for name in dict.fromkeys(map(clipped, names)):
             if name in self._outside or len(self._outside) < NAMES:
                 self._outside[name] += 1
         final, reason = observed.summary["final_node"], observed.summary["termination_reason"]

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from diagnosis.runtime import END, START, Model
+from diagnosis.runtime import END, START, Model, ValueRefusedError
 from diagnosis.traces.align import align
 from diagnosis.traces.automaton import Automaton, States
 from diagnosis.traces.classify import classify, closing, settled, unknown
@@ -17,8 +17,11 @@ from diagnosis.traces.shape import Shape, ShapeError
 from diagnosis.verify import MAX_STATES, Progress
 from diagnosis.verify.canonical import canonical
 
-REMEMBERED: Final = 4_096
+REMEMBERED: Final = 512
 """Explanations kept at hand: the same deviation tends to come again."""
+
+LENGTH, TEXT = 100, 4_096
+"""Node executions, and characters of their names, of the longest trace whose explanation is kept."""
 
 Step = tuple[str, str, str]
 """Source, target and reason code."""
@@ -88,9 +91,11 @@ class TraceChecker:
         """
         try:
             observed = self.shape.observed(document)
+            findings, fitness = self._explanation(observed)
         except ShapeError as error:
             return TraceResult(error.run_id, (error.finding,), None)
-        findings, fitness = self._explanation(observed)
+        except (RecursionError, ValueRefusedError):
+            return TraceResult(None, (Finding("malformed", None, "the trace is nested too deeply"),), None)
         steps = [(START, observed.events[0].node, "")] if observed.events else []
         steps += observed.transitions
         if observed.ended:
@@ -98,6 +103,9 @@ class TraceChecker:
         return TraceResult(observed.run_id, findings, fitness, tuple(steps), tuple(observed.durations), observed)
 
     def _explanation(self, observed: Observed) -> tuple[tuple[Finding, ...], float | None]:
+        names = sum(len(event.node) + sum(len(way.reason) for way in event.ways or ()) for event in observed.events)
+        if len(observed.events) > LENGTH or names > TEXT:
+            return self._explained_anew(observed)
         try:
             key = (observed.events, observed.ended, observed.findings, canonical(observed.summary))
             hash(key)

@@ -25,6 +25,20 @@ LOG_FAULTS: Final = CLASSES[:2]
 """The classes that tell of the log, and not of what the graph did."""
 
 
+MAX_TEXT: Final = 500
+"""Characters of what a trace says that are kept of one thing: a record may hold as many as it likes."""
+
+
+def clipped(text: str, most: int = MAX_TEXT) -> str:
+    """Give a text, shortened where it is very long.
+
+    Args:
+        text: any text.
+        most: characters at most.
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 class TraceFileError(DiagnosisError):
     """A file of traces cannot be read, or a graph is too large to check traces against."""
 

@@ -19,13 +19,16 @@ from diagnosis.traces.seen import Seen, Way
 from diagnosis.traces.shape import ENDING, WRAPPER
 from diagnosis.verify.canonical import canonical
 
-_FAILED = (msgspec.DecodeError, KeyError, TypeError, RecursionError)
+_FAILED = (msgspec.DecodeError, KeyError, TypeError, AttributeError, RecursionError)
 """What the short way meets where a trace does not conform, or is none."""
+
+_MARK: Final = f'"{WRAPPER}":'.encode()
+"""Before it a record says of itself, behind it stands its trace."""
 
 ROWS: Final = 10_000
 """Different beginnings of traces that are kept apart, so that what they show is counted once a trace."""
 
-BODIES: Final = 4_096
+BODIES: Final = 2_048
 """Different texts of traces that are remembered."""
 
 BODY: Final = 4_096
@@ -187,9 +190,7 @@ class FastPath:
         own = (version, ("transitions", GenericAlias(list, (self._step,))), *ending)
         timed = (version, ("transitions", GenericAlias(list, (struct("TimedStep", *named, at),))), *ending)
         trace, untimed = struct("Trace", *own), ("at", None, None)
-        sealed = struct("Sealed", (WRAPPER, msgspec.Raw), run_id, untimed, closed=False)
-        decoders: list[Any] = [msgspec.json.Decoder(each).decode for each in (trace, sealed)]
-        self._body, self._sealed = decoders
+        self._head: Any = msgspec.json.Decoder(struct("Head", (WRAPPER, int), run_id, untimed, closed=False)).decode
         self._modes = deque(
             _Mode(msgspec.json.Decoder(each).decode, wrapped, stamped)
             for each, wrapped, stamped in (
@@ -273,33 +274,47 @@ class FastPath:
 
     def _remembered(self, texts: list[bytes | None], begin: int, left: list[int]) -> int:
         """Do the same, but look up each text first; give how many were known."""
-        sealed, bodies = self._sealed if self._modes[0].wrapped else None, self._bodies
+        bodies, head_of, wrapped = self._bodies, self._head, self._modes[0].wrapped
         known = 0
         for place, text in enumerate(texts, begin):
             try:
-                body: Any = text if sealed is None else bytes(sealed(text).orchestration_trace)
+                head, mark, body = text.partition(_MARK) if wrapped else (b"", b"", text)  # type: ignore[union-attr]
                 if body in bodies:
+                    if wrapped:
+                        head_of(head + mark + b"0}")
                     ends, key = bodies[body]
                     ends[key] += 1
                     known += 1
                 else:
-                    self._learn(body)
+                    self._learn(text, head, body)
             except _FAILED:
                 left.append(place)
         return known
 
-    def _learn(self, body: bytes) -> None:
-        """Follow a trace whose text is new, and remember what became of it."""
-        trace = (self._body if self._modes[0].wrapped else self._modes[0].decode)(body)
+    def _learn(self, text: Any, head: bytes, body: Any) -> None:
+        """Follow a trace whose text is new, and remember what became of it.
+
+        What stands behind the mark has one meaning, whatever stands before it, as long as a value is due there in the
+        outermost object; a record whose text before the mark takes a 0 and a closing brace is such a one.
+        """
+        mode = self._modes[0]
+        trace = mode.decode(text).orchestration_trace if mode.wrapped else mode.decode(text)
         row = functools.reduce(getitem, trace.transitions, self._rows.start)
         key = self._ending(trace)
         row.ends[key] += 1
         if row.shared:
             self._counts.update(trace.transitions)
-        elif len(body) <= BODY:
+        elif len(body) <= BODY and (not mode.wrapped or self._takes(head)):
             if len(self._bodies) >= BODIES:
                 self._bodies.clear()
             self._bodies[body] = (row.ends, key)
+
+    def _takes(self, head: bytes) -> bool:
+        try:
+            self._head(head + _MARK + b"0}")
+        except _FAILED:
+            return False
+        return True
 
     @property
     def steps(self) -> Counter[Step]:

@@ -74,7 +74,8 @@ def _pieces(head: bytearray) -> Iterator[bytes]:
 def _lines(pieces: Iterable[bytes]) -> Iterator[Batch]:
     first, rest, skipping = 1, b"", False
     for piece in pieces:
-        parts: list[bytes | None] = (rest + piece).split(b"\n")  # type: ignore[assignment]
+        parts: list[bytes | None] = piece.split(b"\n")  # type: ignore[assignment]
+        parts[0] = rest + (parts[0] or b"")
         rest = parts.pop() or b""
         if skipping and parts:
             parts[0], skipping = None, False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -10,11 +11,14 @@ from typing import Any, Final
 from diagnosis.runtime import END, Model, is_text, one_of
 from diagnosis.runtime.decisions import is_count
 from diagnosis.traces.branching import woven
-from diagnosis.traces.deviation import Finding
+from diagnosis.traces.deviation import Finding, clipped
 from diagnosis.traces.seen import Observed, Seen, Way
 
 WRAPPER: Final = "orchestration_trace"
 """The key under which a record holds its trace."""
+
+EARLIEST, LATEST = -62_000_000_000, 253_000_000_000
+"""Seconds since 1970 of the times that can be told: from the year 5 to the year 9987."""
 
 ENDING: Final = ("final_node", "termination_reason")
 STEP: Final = ("from", "to", "reason_code", "attempt")
@@ -211,15 +215,16 @@ def _stamp(value: object, name: str, at: int | None) -> float | None:
     """Read a time: a text of ISO 8601, or seconds since 1970."""
     if value is None:
         return None
+    seconds: float | None = None
     if isinstance(value, str):
-        try:
+        with contextlib.suppress(ValueError, OverflowError):
             read = datetime.fromisoformat(value)
-            return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            pass
-    elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e11:
-        return float(value)
-    raise _malformed(at, f"{name} is {value!r}; allowed: a time as ISO 8601 text, or seconds since 1970")
+            seconds = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = float(value) if EARLIEST <= value <= LATEST else None
+    if seconds is not None and EARLIEST <= seconds <= LATEST:
+        return seconds
+    raise _malformed(at, f"{name} is {_kind(value)}; allowed: a time as ISO 8601 text, or seconds since 1970")
 
 
 def _is_place(value: object, below: float) -> bool:
@@ -233,8 +238,7 @@ def _kind(value: object, there: bool = True) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool | int | float | str):
-        text = repr(value)
-        return text if len(text) <= 80 else f"{text[:77]}..."
+        return clipped(repr(value[:100] if isinstance(value, str) else value), 80)
     if isinstance(value, Mapping):
         return "an object"
     return "a list" if isinstance(value, list | tuple) else type(value).__name__
