@@ -267,6 +267,33 @@ from .trace import (
 from .trace import (
     trace_of as trace_of,
 )
+from .traces import (
+    Deviation as Deviation,
+)
+from .traces import (
+    TraceChecker as TraceChecker,
+)
+from .traces import (
+    TraceReport as TraceReport,
+)
+from .traces import (
+    TraceResult as TraceResult,
+)
+from .traces import (
+    check_traces as check_traces,
+)
+from .traces import (
+    event_log as event_log,
+)
+from .traces import (
+    trace_items as trace_items,
+)
+from .traces import (
+    write_csv as write_csv,
+)
+from .traces import (
+    write_xes as write_xes,
+)
 from .verify import (
     Baseline as Baseline,
 )
@@ -361,13 +388,22 @@ from .views import (
     changes_table as changes_table,
 )
 from .views import (
+    classes_table as classes_table,
+)
+from .views import (
     coverage_summary as coverage_summary,
 )
 from .views import (
     coverage_table as coverage_table,
 )
 from .views import (
+    deviations_table as deviations_table,
+)
+from .views import (
     draw as draw,
+)
+from .views import (
+    durations_table as durations_table,
 )
 from .views import (
     endings_table as endings_table,
@@ -397,6 +433,9 @@ from .views import (
     proof_table as proof_table,
 )
 from .views import (
+    routes_table as routes_table,
+)
+from .views import (
     rules_table as rules_table,
 )
 from .views import (
@@ -412,10 +451,16 @@ from .views import (
     shipped_scenarios as shipped_scenarios,
 )
 from .views import (
+    shipped_traces as shipped_traces,
+)
+from .views import (
     suite_junit as suite_junit,
 )
 from .views import (
     terminations_table as terminations_table,
+)
+from .views import (
+    trace_endings_table as trace_endings_table,
 )
 from .views import (
     write_report as write_report,
@@ -447,6 +492,7 @@ __all__ = [
     "Custom",
     "Decision",
     "DefinitionError",
+    "Deviation",
     "DiagnosisError",
     "Diagram",
     "DisagreementError",
@@ -501,7 +547,10 @@ __all__ = [
     "Suite",
     "SuiteResult",
     "Topology",
+    "TraceChecker",
     "TraceError",
+    "TraceReport",
+    "TraceResult",
     "UndeclaredKeyError",
     "UnmappedRouteError",
     "ValueRefusedError",
@@ -512,14 +561,19 @@ __all__ = [
     "build_trace",
     "case_of",
     "changes_table",
+    "check_traces",
+    "classes_table",
     "collecting",
     "compare",
     "coverage_summary",
     "coverage_table",
+    "deviations_table",
     "diagnosis_model",
     "draw",
+    "durations_table",
     "endings_table",
     "ends",
+    "event_log",
     "events_table",
     "eventually",
     "explanation_table",
@@ -542,6 +596,7 @@ __all__ = [
     "prove",
     "read_baseline",
     "register_immutable",
+    "routes_table",
     "rules_table",
     "run_scenario",
     "run_suite",
@@ -553,6 +608,7 @@ __all__ = [
     "shipped_names",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shipped_traces",
     "shortest_scenarios",
     "sometimes",
     "state_graph",
@@ -560,8 +616,12 @@ __all__ = [
     "suite_junit",
     "terminations_table",
     "thaw",
+    "trace_endings_table",
+    "trace_items",
     "trace_of",
     "vectors",
+    "write_csv",
     "write_report",
     "write_scenario",
+    "write_xes",
 ]

@@ -14,6 +14,7 @@ from diagnosis.commands.export import export
 from diagnosis.commands.lab import lab
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
+from diagnosis.commands.trace import trace
 from diagnosis.commands.verify import verify
 from diagnosis.process import Group
 
@@ -27,7 +28,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, diff, draw, export, lab):
+for _command in (tour, run, coverage, verify, diff, trace, draw, export, lab):
     app.add_command(_command)
 
 

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -134,6 +134,24 @@ def print_json(document: object) -> None:
         document: plain data.
     """
     (_output.get() or sys.stdout).write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def print_json_around(document: Mapping[str, Any], key: str, texts: Iterable[str]) -> None:
+    """Write one JSON document to standard output, in ASCII, one of whose lists is too long to be held.
+
+    Args:
+        document: plain data; under the key stands an empty list.
+        key: the key of the list.
+        texts: its elements, each as JSON in one line.
+    """
+    mark = f'\n  "{key}": ['
+    head, tail = json.dumps(document, indent=2, default=str).split(f"{mark}]", 1)
+    out, before = _output.get() or sys.stdout, "\n"
+    out.write(head + mark)
+    for text in texts:
+        out.write(f"{before}    {text.strip()}")
+        before = ",\n"
+    out.write(f"{'' if before == chr(10) else chr(10) + '  '}]{tail}\n")
 
 
 def where(error: BaseException) -> str:

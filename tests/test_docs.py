@@ -80,6 +80,24 @@ def test_the_commands_of_the_coverage_page_close_every_gap(here):
         assert result.exit_code == 0, (line, result.output)
 
 
+def test_the_trace_that_is_shown_conforms(tmp_path):
+    (tmp_path / "shown.json").write_text(block("traces.md", "json"))
+    result = call("trace", str(tmp_path / "shown.json"))
+    assert result.exit_code == 0, result.output
+
+
+def test_the_code_that_checks_traces_says_what_it_found(capsys):
+    exec(block("traces.md", "python"), {})
+    assert capsys.readouterr().out == "12 checked, 0 conforming, 12 deviating, 0 unreadable, fitness 0.763\n"
+
+
+def test_every_class_of_deviation_is_described_in_order():
+    from diagnosis.traces import CLASSES
+
+    page = (DOCS / "traces.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))) == CLASSES
+
+
 @pytest.fixture
 def branched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

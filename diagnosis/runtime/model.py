@@ -110,6 +110,8 @@ class Model(Shown):
         classify: ``(node, report, state after) -> outcome``, for reports that the alphabet does not hold letter by
             letter; ``None`` for one outside the alphabet. The report of a Command is its update.
         trace: ``run -> trace map``, for the record of a run; its transitions and ending where absent.
+        summary: ``(final node, final state) -> what the trace tells of the ending`` beside final node and reason; the
+            final node is ``None`` of a run that did not end. By it, recorded traces are checked.
         input: what runs start with when explored.
     """
 
@@ -122,6 +124,7 @@ class Model(Shown):
     short_forms: ShortForms | None = None
     classify: Callable[[str, Report, State], str | None] | None = None
     trace: Callable[[Run], Mapping[str, Any] | None] | None = None
+    summary: Callable[[str | None, State], Mapping[str, Any]] | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -195,6 +198,16 @@ class Model(Shown):
     def unscripted(self) -> tuple[str, ...]:
         """The nodes that a script may leave out, because they can report one thing only."""
         return tuple(node for node, outcomes in self.alphabet.items() if len(outcomes) == 1)
+
+    @property
+    def branched(self) -> bool:
+        """Whether the graph can open branches."""
+        return bool(self.graph.step.fan_outs.all)
+
+    @property
+    def trace_version(self) -> int:
+        """The version of its traces: 1, or 2 where the graph can open branches."""
+        return 2 if self.branched else 1
 
     def outcome_of(self, node: str, report: Report, state: State, event: Event | None = None) -> str | None:
         """Name the outcome of the alphabet that a report amounts to.
@@ -272,13 +285,13 @@ class Model(Shown):
         events = run.events
         if not events:
             return None
-        branched = bool(self.graph.step.fan_outs.all)
+        branched = self.branched
         transitions: list[dict[str, Any]] = []
         for source, target, reason in transitions_of(run):
             left, right = events[source], events[target]
             transition = {"from": left.node, "to": right.node, "reason_code": reason, "attempt": left.attempt}
             transitions.append({**transition, "branch": right.branch, "after": source} if branched else transition)
-        made: dict[str, Any] = {"version": 2 if branched else 1}
+        made: dict[str, Any] = {"version": self.trace_version}
         if branched:
             made["events"] = [
                 {
@@ -295,6 +308,7 @@ class Model(Shown):
             "transitions": transitions,
             "final_node": run.final_node,
             "termination_reason": run.reason,
+            **(self.summary(run.final_node, run.state) if self.summary is not None else {}),
         }
 
     def text(self) -> str:

@@ -12,7 +12,7 @@ from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.proof_tables import changes_table, endings_table, findings_table, lengths_table
 from diagnosis.views.render import Engine, RenderError, find_engine, render
 from diagnosis.views.report import report_html, write_report
-from diagnosis.views.shipped import ShippedError, shipped_notebooks, shipped_scenarios
+from diagnosis.views.shipped import ShippedError, shipped_notebooks, shipped_scenarios, shipped_traces
 from diagnosis.views.tables import (
     events_table,
     explanation_table,
@@ -20,6 +20,13 @@ from diagnosis.views.tables import (
     rules_table,
     runs_table,
     terminations_table,
+)
+from diagnosis.views.trace_tables import (
+    classes_table,
+    deviations_table,
+    durations_table,
+    routes_table,
+    trace_endings_table,
 )
 
 __all__ = [
@@ -33,10 +40,13 @@ __all__ = [
     "ShippedError",
     "TableError",
     "changes_table",
+    "classes_table",
     "coverage_summary",
     "coverage_table",
+    "deviations_table",
     "dot_text",
     "draw",
+    "durations_table",
     "endings_table",
     "events_table",
     "explanation_table",
@@ -51,12 +61,15 @@ __all__ = [
     "proof_table",
     "render",
     "report_html",
+    "routes_table",
     "rules_table",
     "runs_table",
     "save_coverage",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shipped_traces",
     "suite_junit",
     "terminations_table",
+    "trace_endings_table",
     "write_report",
 ]

@@ -12,11 +12,13 @@ from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.labels import visible, visible_lines
 from diagnosis.views.render import RenderError
 from diagnosis.views.tables import events_table, explanation_table, proof_table, runs_table
+from diagnosis.views.trace_tables import deviations_table, routes_table, trace_endings_table
 
 if TYPE_CHECKING:
     import pandas
 
     from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.traces import TraceReport
     from diagnosis.verify import Coverage
 
 Bundle = dict[str, Any]
@@ -52,6 +54,7 @@ def bundle(shown: object) -> Bundle | None:
 def _checked(shown: Shown) -> Bundle | None:
     """Give the display of what scenarios and verification come to; they are loaded when such an object exists."""
     from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.traces import TraceReport
     from diagnosis.verify import Comparison, Coverage, Proof
     from diagnosis.views.proof_tables import changes_table
 
@@ -65,6 +68,8 @@ def _checked(shown: Shown) -> Bundle | None:
         return _bundle(shown, _line(_head(shown)), _line(shown.counted), _table(proof_table(shown)))
     if isinstance(shown, Comparison):
         return _bundle(shown, _line(_head(shown)), _table(changes_table(shown)), *map(_line, shown.alphabets))
+    if isinstance(shown, TraceReport):
+        return _bundle(shown, *_traces(shown))
     return None
 
 
@@ -145,6 +150,14 @@ def _suite(result: SuiteResult) -> list[str]:
     wrong = [f"{one.name}: {mismatch}" for one in result.results for mismatch in one.mismatches]
     wrong += [f"refused: {refusal.error}" for refusal in result.refused]
     return [_line(_head(result)), _table(runs_table(result)), *_list(wrong)]
+
+
+def _traces(report: TraceReport) -> list[str]:
+    seen = [f"outside the graph: {name} ({hits} times)" for name, hits in report.outside.items()]
+    seen += [f"refused {file}: {why}" for file, why in report.refused.items()]
+    tables = [deviations_table(report)] if report.deviations else []
+    tables += [trace_endings_table(report), routes_table(report)]
+    return [_line(_head(report)), *map(_table, tables), *_list(seen)]
 
 
 def _list(lines: Iterable[str]) -> list[str]:

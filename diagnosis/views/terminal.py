@@ -20,6 +20,7 @@ from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.scenarios import Scenario, ScenarioResult, SuiteResult
+    from diagnosis.traces import TraceReport
     from diagnosis.verify import Baseline, Comparison, Coverage, Proof, Suggestion
 
     Shortest = Mapping[tuple[str, str], tuple[Scenario, ...]]
@@ -194,6 +195,25 @@ class Terminal:
             self.line(f"  {scenario.title}")
         for item in suggestion.left:
             self.line(f"left open {item.kind}: {item.name}", "red")
+
+    def traces(self, report: TraceReport) -> None:
+        """Write what checking traces came to, but for the deviations: each is told when it is found.
+
+        Args:
+            report: the report.
+        """
+        found = [(kind, hits) for kind, hits in report.by_class.items() if hits]
+        if found:
+            self.table(("deviation", "times"), found, numbers=("times",))
+        ends = sorted(report.terminations.items(), key=lambda item: (-item[1], item[0]))
+        if ends:
+            rows = [(reason, node, hits) for (node, reason), hits in ends]
+            self.table(("termination reason", "final node", "traces"), rows, numbers=("traces",))
+        for name, hits in report.outside.items():
+            self.line(f"outside the graph: {name} ({hits} times)")
+        for file, why in report.refused.items():
+            self.line(f"refused  {file}: {why}", "red")
+        self.line(report.summary, "bold")
 
     def proof(self, proof: Proof) -> None:
         """Write the size of what was explored and each property with its verdict.
