@@ -74,6 +74,18 @@ def _played(space: StateSpace, progress: Progress | None) -> Iterator[dict[str, 
         progress(total, total)
 
 
+def recorded(space: StateSpace, progress: Progress | None = None) -> Iterator[dict[str, Any]]:
+    """Go through the trace of every complete script as it would be recorded; a run without an event leaves none.
+
+    Args:
+        space: the graph under test, explored; see :func:`listed`.
+        progress: called now and then with scripts done and scripts in all.
+    """
+    for vector in _played(space, progress):
+        if vector["trace"] is not None:
+            yield {"run_id": vector["name"], "orchestration_trace": vector["trace"]}
+
+
 def vectors_document(space: StateSpace, progress: Progress | None = None) -> Iterator[bytes]:
     """Give the JSON document of all vectors, a vector a line, part by part.
 
