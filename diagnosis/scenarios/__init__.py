@@ -5,7 +5,7 @@ from diagnosis.scenarios.fakes import Fakes, OutOfOutcomesError, ScriptedError
 from diagnosis.scenarios.limits import MAX_ALIASES, MAX_BYTES, MAX_DEPTH, MAX_NODES
 from diagnosis.scenarios.places import DocumentError, place_text
 from diagnosis.scenarios.result import NoSuchScenarioError, ScenarioResult, SuiteResult
-from diagnosis.scenarios.runner import observed, run_case, run_scenario, run_suite
+from diagnosis.scenarios.runner import observed, play, run_case, run_scenario, run_suite
 from diagnosis.scenarios.scenario import DEFAULT_GRAPH, Expect, ExpectedTransition, Scenario
 from diagnosis.scenarios.script import Call, Raise, Script
 from diagnosis.scenarios.suite import Case, Models, Refusal, Suite, case_of, find_files, load
@@ -43,6 +43,7 @@ __all__ = [
     "load_document",
     "observed",
     "place_text",
+    "play",
     "run_case",
     "run_scenario",
     "run_suite",

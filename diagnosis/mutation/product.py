@@ -1,0 +1,231 @@
+"""A graph and a mutant side by side over every script: where they part, or that they never do.
+
+As long as the two agree, they stand in the same control state. So their product is the graph's own space, and only the
+executions of the changed node have to be put to both. This needs every key in the projection that the changed part
+writes. Changes of how a fork waits, and of the recursion limit, show in no single execution: there, scripts are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+from diagnosis.mutation.differences import Difference, States, difference, seen
+from diagnosis.mutation.mutant import Mutant
+from diagnosis.runtime import Model, Position
+from diagnosis.scenarios import Scenario, case_of, play
+from diagnosis.scenarios.writer import file_stem
+from diagnosis.verify import Script, StateSpace, Transition, scenario_for
+from diagnosis.verify.keys import StateKeys
+from diagnosis.verify.moves import Execution, Left, Moves
+
+MAX_SCRIPTS: Final = 1_000
+"""Scripts that are run at most for one mutant whose change shows in no single execution."""
+
+MAX_TRIES: Final = 12
+"""Scripts that are run at most to show a difference that was found between two executions."""
+
+SHOWN_BY_RUNS: Final = ("swap_wait", "swap_concurrency")
+"""The operators whose mutants are compared by running every script."""
+
+
+class Finding(NamedTuple):
+    """What the product of a graph and a mutant comes to.
+
+    Attributes:
+        equivalent: whether they agree on every script.
+        crashes: whether they differ, and wherever they do the mutant fails.
+        killer: the shortest scenario that shows a difference, whose expectation is the run of the graph.
+        difference: what it shows.
+        undecided: why nothing was found out, if nothing was.
+    """
+
+    equivalent: bool = False
+    crashes: bool = False
+    killer: Scenario | None = None
+    difference: Difference | None = None
+    undecided: str | None = None
+
+
+class Product:
+    """A graph, to be compared with its mutants over every script.
+
+    Args:
+        model: the graph.
+        space: its control states; those of wider projections are explored as they are needed.
+        max_states: the budget of control states of these.
+        max_seconds: the budget of time of each.
+    """
+
+    def __init__(self, model: Model, space: StateSpace, *, max_states: int, max_seconds: float | None) -> None:
+        self._model = model
+        self._states = States(model.graph.definition)
+        self._everything = StateKeys(model.graph.definition, self._states.keys)
+        self._spaces = {frozenset(space.projection): space}
+        self._space = space
+        self._budget = (max_states, max_seconds)
+        self._names: dict[str, Mutant] = {}
+        self._done: dict[tuple[int, int, str], tuple[Execution, list[Left]]] = {}
+
+    def compare(self, mutant: Mutant, changed: Model) -> Finding:
+        """Compare the graph with a mutant.
+
+        Args:
+            mutant: the mutant.
+            changed: the model with its graph.
+        """
+        if mutant.operator in SHOWN_BY_RUNS:
+            return self._by_runs(mutant, changed)
+        if mutant.operator == "recursion_limit":
+            return self._by_length(mutant, changed)
+        space = self._wide(mutant)
+        if mutant.node is None:
+            end = space.finish(0, self._model.graph.recursion_limit)
+            return self._shown(mutant, changed, iter([end]), crashes=False)
+        found = list(self._parting(space, mutant.node, changed))
+        if not found:
+            return Finding(equivalent=True) if space.complete else Finding(undecided=space.stopped)
+        crashes = all(crash for _, crash in found)
+        edges = [edge for edge, crash in found if crash == crashes]
+        edges.sort(key=space.through)
+        return self._shown(mutant, changed, (self._script(space, edge) for edge in edges), crashes=crashes)
+
+    def _wide(self, mutant: Mutant) -> StateSpace:
+        """Give the control states under a projection that holds all that the changed part writes."""
+        extra = frozenset(mutant.writes) - set(self._space.projection)
+        wanted = extra | set(self._space.projection)
+        for projection, space in self._spaces.items():
+            if wanted <= projection:
+                return space
+        max_states, max_seconds = self._budget
+        space = StateSpace(self._model, extra=extra, max_states=max_states, max_seconds=max_seconds)
+        self._spaces[frozenset(wanted)] = space
+        return space
+
+    def _script(self, space: StateSpace, edge: Transition) -> Script:
+        """Give the shortest script through a transition, as long as a run may get where none ends."""
+        begun = space.script_through(edge)
+        room = self._model.graph.recursion_limit - len(begun)
+        return begun if edge.target is None else (*begun, *space.finish(edge.target, max(room, 0)))
+
+    def _parting(self, space: StateSpace, node: str, changed: Model) -> Iterator[tuple[Transition, bool]]:
+        """Go through the transitions at which graph and mutant part, and whether the mutant fails there."""
+        moves = Moves(changed)
+        for index in range(len(space.states)):
+            if space.node(index) != node or not space.outgoing[index]:
+                continue
+            place, state, here = space.positions[index], space.states[index], space.mover(index)
+            for outcome in dict.fromkeys(edge.outcome for edge in space.outgoing[index]):
+                key = (id(space), index, outcome)
+                if key not in self._done:
+                    own = space.moves.execute(place, state, here, outcome)
+                    self._done[key] = (own, space.moves.onward(here, own))
+                one, ways = self._done[key]
+                other = moves.execute(place, state, here, outcome)
+                onward = moves.onward(here, other)
+                if not self._alike(one, ways, other, onward):
+                    crash = _fails(other, onward) and not _fails(one, ways)
+                    yield from ((edge, crash) for edge in space.outgoing[index] if edge.outcome == outcome)
+
+    def _alike(self, one: Execution, ways: list[Left], other: Execution, onward: list[Left]) -> bool:
+        if (one.reported is None) != (other.reported is None) or len(ways) != len(onward):
+            return False
+        if one.reported is not None and other.reported is not None:
+            if seen(one.reported.event) != seen(other.reported.event):
+                return False
+            if self._states.different(one.reported.after, other.reported.after) is not None:
+                return False
+        return all(map(self._same_way, ways, onward))
+
+    def _same_way(self, one: Left, other: Left) -> bool:
+        if one.place is None or other.place is None:
+            return one.place is other.place and one.lost == other.lost
+        if type(one.place) is Position and type(other.place) is Position:
+            return one.place == other.place and self._states.different(one.state, other.state) is None
+        return self._everything.of(one.place, one.state) == self._everything.of(other.place, other.state)
+
+    def _shown(self, mutant: Mutant, changed: Model, scripts: Iterator[Script], *, crashes: bool) -> Finding:
+        """Run the first scripts until one shows a difference; what only fails counts where nothing else can be seen."""
+        for script in islice(scripts, MAX_TRIES):
+            killer, found = self._ran(mutant, changed, script)
+            if found is not None and (crashes or found.how != "crash"):
+                return Finding(crashes=crashes, killer=killer, difference=found)
+        return Finding(undecided="a difference between two executions was found, but no run that shows it")
+
+    def _ran(self, mutant: Mutant, changed: Model, script: Script) -> tuple[Scenario, Difference | None]:
+        model = self._model
+        title = f"Tells the graph from one with {mutant.operator} at {mutant.place}: {mutant.after}"
+        scenario = scenario_for(model, script, name=self._name(mutant), title=title)
+        case = case_of(scenario, {model.name: model})
+        run, _ = play(case)
+        other, _ = play(replace(case, model=changed))
+        return scenario, difference(run, other, self._states)
+
+    def _name(self, mutant: Mutant) -> str:
+        """Give the name of the scenario that tells a mutant from the graph; no other mutant gets it."""
+        name = stem = file_stem(f"kills_{mutant.operator}_{mutant.place}_{mutant.after}")
+        number = 1
+        while self._names.setdefault(name, mutant) is not mutant:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
+
+    def _by_runs(self, mutant: Mutant, changed: Model) -> Finding:
+        """Run every script, where there are not too many."""
+        counts = self._space.counts
+        if counts is None or counts[0][0] > MAX_SCRIPTS:
+            scripts = (self._script(self._space, edge) for edge in self._opening(mutant))
+            found = self._shown(mutant, changed, scripts, crashes=False)
+            why = f"there are more than {MAX_SCRIPTS} scripts, and the first ones show no difference"
+            return found if found.undecided is None else Finding(undecided=why)
+        crash = Finding(equivalent=True)
+        for script in sorted(self._space.scripts(), key=len):
+            killer, shown = self._ran(mutant, changed, script)
+            if shown is not None and shown.how != "crash":
+                return Finding(killer=killer, difference=shown)
+            if shown is not None and crash.equivalent:
+                crash = Finding(crashes=True, killer=killer, difference=shown)
+        return crash
+
+    def _opening(self, mutant: Mutant) -> list[Transition]:
+        edges = [edge for edge in self._space.transitions if self._space.node(edge.source) == mutant.node and edge.others]
+        return sorted(edges, key=self._space.through)
+
+    def _by_length(self, mutant: Mutant, changed: Model) -> Finding:
+        """Compare two recursion limits: they part where a run takes as many executions as the higher one allows."""
+        higher = max(mutant.recursion_limit, self._model.graph.recursion_limit)
+        counts = self._space.counts
+        if counts is not None and counts[1][0] < higher:
+            return Finding(equivalent=True)
+        script = _of_length(self._space, higher)
+        if script is None:
+            return Finding(equivalent=True) if self._space.complete else Finding(undecided=self._space.stopped)
+        return self._shown(mutant, changed, iter([script]), crashes=False)
+
+
+def _of_length(space: StateSpace, length: int) -> Script | None:
+    """Give a script whose run takes at least so many executions, or ``None`` where there is none."""
+    layer: dict[int | None, Any] = {0: None}
+    for number in range(1, length + 1):
+        following: dict[int | None, Any] = {}
+        for index, before in layer.items():
+            for edge in () if index is None else space.outgoing[index]:
+                if edge.target is not None or number == length:
+                    following.setdefault(edge.target, (before, edge))
+        layer = following
+    return _unrolled(space, next(iter(layer.values()))) if layer else None
+
+
+def _unrolled(space: StateSpace, chain: Any) -> Script:
+    script = []
+    while chain is not None:
+        chain, edge = chain
+        script.append(space.call(edge))
+    return tuple(reversed(script))
+
+
+def _fails(done: Execution, ways: list[Left]) -> bool:
+    return done.reported is None or any(way.error is not None for way in ways)
+
