@@ -63,20 +63,24 @@ def seen(event: Event) -> tuple[Any, ...]:
     return (event.node, event.branch, event.outcome, event.attempt, ways)
 
 
-def difference(expected: Run, found: Run, states: States) -> Difference | None:
+def difference(expected: Run, found: Run, states: States, node: str | None = None) -> Difference | None:
     """Give the first difference between the run of a graph and that of a mutant under the same script.
 
     Args:
         expected: the run of the graph.
         found: the run of the mutant.
         states: how states are compared.
+        node: the only node whose execution is changed, if there is one: outside branches, states are compared there.
 
     Returns:
         The difference, or ``None`` where the runs agree.
     """
+    everywhere = node is None or bool(expected.graph.step.fan_outs.all)
     for index, (one, other) in enumerate(zip(expected.events, found.events, strict=False)):
         if seen(one) != seen(other):
             return Difference("assertion", f"execution {index + 1}: {_event(other)}, not {_event(one)}")
+        if not everywhere and one.node != node:
+            continue
         key = states.different(expected.states[index + 1], found.states[index + 1])
         if key is not None:
             return _state(f"after execution {index + 1} ({one.node})", key, expected.states, found.states, index + 1)

@@ -75,7 +75,7 @@ class _Bench:
         for case, run in self._ran:
             if mutant.node is not None and not _reaches(run, mutant.node):
                 continue
-            found = difference(run, play(replace(case, model=changed))[0], self._states)
+            found = difference(run, play(replace(case, model=changed))[0], self._states, mutant.node)
             if found is None or (noticed is not None and found.how == "crash"):
                 continue
             noticed = (case.scenario.name, found)
