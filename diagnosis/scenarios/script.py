@@ -19,6 +19,7 @@ from diagnosis.runtime import (
     thaw,
     told,
 )
+from diagnosis.runtime.frozen import frozen_dict
 from diagnosis.runtime.model import goto_flaw
 from diagnosis.runtime.position import Path
 from diagnosis.scenarios.branch_names import BranchNames
@@ -169,7 +170,12 @@ def _command(model: Model, node: str, item: Mapping[str, Any], place: Place) -> 
 
 def _ready(update: Update) -> Update:
     """Freeze an update or a Command now, so that no call has to."""
-    return update if callable(update) else freeze(update)
+    if callable(update):
+        return update
+    if isinstance(update, Command):
+        return freeze(update)  # type: ignore[no-any-return]
+    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
+    return frozen_dict({key: freeze(value) for key, value in update.items()})
 
 
 def _check_input(scenario: Scenario, model: Model) -> None:
