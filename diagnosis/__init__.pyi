@@ -21,6 +21,21 @@ from .factory import (
 from .factory import (
     state_graph as state_graph,
 )
+from .mutation import (
+    Mutant as Mutant,
+)
+from .mutation import (
+    MutantResult as MutantResult,
+)
+from .mutation import (
+    MutationReport as MutationReport,
+)
+from .mutation import (
+    mutants_of as mutants_of,
+)
+from .mutation import (
+    mutate as mutate,
+)
 from .runtime import (
     END as END,
 )
@@ -353,6 +368,9 @@ __all__ = [
     "Merge",
     "Model",
     "Move",
+    "Mutant",
+    "MutantResult",
+    "MutationReport",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -400,6 +418,8 @@ __all__ = [
     "load",
     "measure",
     "models",
+    "mutants_of",
+    "mutate",
     "proof_table",
     "prove",
     "register_immutable",

@@ -14,7 +14,7 @@ from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
-from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
+from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
 
 MAX_SECONDS = 30.0
@@ -42,6 +42,40 @@ def common(command: F) -> F:
         metavar="NAME=MODULE:ATTRIBUTE",
         help="A model of your own by name; may be given more than once.",
     )(command)
+
+
+def exploring(saved: str) -> Callable[[F], F]:
+    """Give a command the options --save, --max-states and --max-seconds.
+
+    Args:
+        saved: what is saved, for the help.
+
+    Returns:
+        The decorator of a command's function, which takes ``save``, ``max_states`` and ``max_seconds``.
+    """
+
+    def decorated(command: F) -> F:
+        for option in (
+            click.option(
+                "--max-seconds",
+                type=Finite(0, min_open=True),
+                default=MAX_SECONDS,
+                show_default=True,
+                help="Budget of time; what was not found by then is not proven.",
+            ),
+            click.option(
+                "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
+            ),
+            click.option(
+                "--save",
+                type=NonEmptyPath(path_type=Path, file_okay=False),
+                help=f"Save {saved} there as a scenario file.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorated
 
 
 def terminal(as_json: bool) -> Terminal:

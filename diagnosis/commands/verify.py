@@ -6,28 +6,15 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, proven, terminal
+from diagnosis.commands.options import common, exploring, proven, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, print_json
 from diagnosis.scenarios import scenario_text, write_scenario
-from diagnosis.verify import MAX_STATES
 
 
 @click.command()
 @click.argument("graph", required=False)
-@click.option(
-    "--save",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
-    help="Save each counterexample there as a scenario file.",
-)
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
-@click.option(
-    "--max-seconds",
-    type=Finite(0, min_open=True),
-    default=MAX_SECONDS,
-    show_default=True,
-    help="Budget of time; what was not found by then is not proven.",
-)
+@exploring("each counterexample")
 @common
 def verify(
     graph: str | None,

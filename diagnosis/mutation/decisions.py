@@ -9,6 +9,7 @@ from diagnosis.mutation.domains import Domains
 from diagnosis.mutation.mutant import Mutant
 from diagnosis.mutation.predicates import always, changed_conditions
 from diagnosis.runtime import END, Condition, Conditional, Decision, Definition, Model, RouterDecision, Rule
+from diagnosis.runtime.decisions import Router
 
 
 def decision_mutants(model: Model, domains: Domains) -> Iterator[Mutant]:
@@ -51,9 +52,7 @@ def next_of(names: Sequence[str], name: str) -> str | None:
     return None if following == name else following
 
 
-def retargeted(
-    definition: Definition, ways: Mapping[str, str]
-) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+def retargeted(definition: Definition, ways: Mapping[str, str]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Go through the mappings in which one route key leads elsewhere.
 
     Args:
@@ -135,22 +134,21 @@ class _Changes:
                 others = (*rules[:-1], new)
                 yield self._with_rules("default_as_rule", last.name, rule_text(last), rule_text(new), others)
 
-    def _conditions(
-        self, rule: Rule, domains: Domains
-    ) -> Iterator[tuple[str, Rule, str, tuple[str, str] | None]]:
+    def _conditions(self, rule: Rule, domains: Domains) -> Iterator[tuple[str, Rule, str, tuple[str, str] | None]]:
         """Go through the rules with a changed condition: operator, rule, the condition, what is shown."""
         for place, condition in enumerate(rule.when):
             before, behind = rule.when[:place], rule.when[place + 1 :]
             if len(rule.when) > 1:
                 yield "drop_condition", replace(rule, when=(*before, *behind)), condition.name, None
             else:
-                yield "condition_true", replace(rule, when=always(condition)), condition.name, (condition.name, "true")
+                changed = replace(rule, when=(always(condition),))
+                yield "condition_true", changed, condition.name, (condition.name, "true")
             for operator, new, was, comes in changed_conditions(self._definition, self._source, condition, domains):
                 yield operator, replace(rule, when=(*before, new, *behind)), condition.name, (was, comes)
 
     def router(self, decision: RouterDecision) -> Iterator[Mutant]:
         for route in self._conditional.targets:
-            fixed = RouterDecision(lambda state, route=route: route, decision.reads)
+            fixed = RouterDecision(_giving(route), decision.reads)
             changed = replace(self._conditional, decision=fixed)
             yield self._mutant("fix_route", "", "its router decides", f"always {route}", changed)
 
@@ -159,6 +157,10 @@ class _Changes:
         for route, other, changed in retargeted(self._definition, ways):
             before, after = f"{route} -> {ways[route]}", f"{route} -> {other}"
             yield self._mutant("swap_target", route, before, after, replace(self._conditional, targets=changed))
+
+
+def _giving(route: str) -> Router:
+    return lambda state: route
 
 
 def rule_text(rule: Rule) -> str:

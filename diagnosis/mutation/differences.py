@@ -10,7 +10,7 @@ from diagnosis.scenarios import OutOfOutcomesError
 from diagnosis.verify.canonical import canonical
 
 How = Literal["assertion", "crash", "bound"]
-"""How a mutant is noticed: both runs did something, and not the same; only the mutant's run failed; it met its limit."""
+"""How a mutant is noticed: both runs did something, and not the same; its run failed; its run met the limit."""
 
 
 class Difference(NamedTuple):
@@ -89,7 +89,9 @@ def difference(expected: Run, found: Run, states: States, node: str | None = Non
         key = states.different(expected.state, found.state)
         return None if key is None else _state("at the end", key, (expected.state,), (found.state,), 0)
     if len(found.events) > shared or found.stop == "ended" or found.stop == expected.stop or _goes_on(found):
-        return Difference("assertion", f"execution {shared + 1}: {_onward(found, shared)}, not {_onward(expected, shared)}")
+        return Difference(
+            "assertion", f"execution {shared + 1}: {_onward(found, shared)}, not {_onward(expected, shared)}"
+        )
     how: How = "bound" if found.stop == "limit" else "crash"
     return Difference(how, f"after execution {shared}: {found.error}")
 

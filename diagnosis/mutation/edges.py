@@ -19,18 +19,18 @@ def edge_mutants(model: Model) -> Iterator[Mutant]:
     definition, limit = model.graph.definition, model.graph.recursion_limit
     for edge in definition.edges:
         for operator, before, after, changed in _edges(definition, edge):
-            node = None if edge.source == START else edge.source
-            yield Mutant(operator, f"{edge.source}->{edge.target}", before, after, node, changed, limit)
+            source = None if edge.source == START else edge.source
+            yield Mutant(operator, f"{edge.source}->{edge.target}", before, after, source, changed, limit)
     for node in definition.nodes:
         for route, other, goto in retargeted(definition, node.goto):
             changed = _with_node(definition, node, replace(node, goto=goto))
             what = f"goto {route} -> {node.goto[route]}", f"goto {route} -> {other}"
             yield Mutant("swap_target", f"{node.name}.{route}", *what, node.name, changed, limit)
     yield from _forks(model)
-    for other in (limit - 1, limit + 1):
-        if other > 0:
-            what = f"{limit} node executions", f"{other} node executions"
-            yield Mutant("recursion_limit", definition.name, *what, None, definition, other)
+    for allowed in (limit - 1, limit + 1):
+        if allowed > 0:
+            what = f"{limit} node executions", f"{allowed} node executions"
+            yield Mutant("recursion_limit", definition.name, *what, None, definition, allowed)
 
 
 def _edges(definition: Definition, edge: Edge) -> Iterator[tuple[str, str, str, Definition]]:

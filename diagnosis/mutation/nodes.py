@@ -84,4 +84,3 @@ def _writing(effect: Effect, key: str, value: _Value) -> Effect:
 
 def _raised(value: Any) -> Any:
     return value + 1 if type(value) is int else value
-

@@ -81,7 +81,7 @@ def _flipped(condition: Condition, keys: Mapping[str, Strategy], value: Hashable
     test = condition.test
 
     def flipped(state: State) -> bool:
-        met = canonical(tuple(read(state[key]) for key, read in reads)) == value
+        met: bool = canonical(tuple(read(state[key]) for key, read in reads)) == value
         return bool(test(state)) != met
 
     return flipped
@@ -116,8 +116,8 @@ def _shifted(
     def shifted(state: State) -> bool:
         number = read(state[key])
         if type(number) is not int:
-            return test(state)
-        return test(_Shifted(state, key, max(number + by, least)))
+            return bool(test(state))
+        return bool(test(_Shifted(state, key, max(number + by, least))))
 
     return shifted
 

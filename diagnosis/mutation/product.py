@@ -190,7 +190,9 @@ class Product:
         return crash
 
     def _opening(self, mutant: Mutant) -> list[Transition]:
-        edges = [edge for edge in self._space.transitions if self._space.node(edge.source) == mutant.node and edge.others]
+        edges = [
+            edge for edge in self._space.transitions if self._space.node(edge.source) == mutant.node and edge.others
+        ]
         return sorted(edges, key=self._space.through)
 
     def _by_length(self, mutant: Mutant, changed: Model) -> Finding:
@@ -228,4 +230,3 @@ def _unrolled(space: StateSpace, chain: Any) -> Script:
 
 def _fails(done: Execution, ways: list[Left]) -> bool:
     return done.reported is None or any(way.error is not None for way in ways)
-

@@ -136,9 +136,10 @@ class MutationReport(Shown):
 
     @property
     def table(self) -> pandas.DataFrame:
-        """A row a mutant: ``operator``, ``place``, ``before``, ``after``, ``result``, ``scenario``, ``detail``, ``killer``.
+        """A row a mutant: what was changed, what became of it, and what noticed it.
 
-        The killer is the path of the shortest scenario that would notice a survivor. What there is not is missing.
+        Columns ``operator``, ``place``, ``before``, ``after``, ``result``, ``scenario``, ``detail`` and ``killer``, the
+        path of the shortest scenario that would notice a survivor. What there is not is a missing value.
         """
         import pandas
 
@@ -168,6 +169,15 @@ class MutationReport(Shown):
                 found[operator] = {result: own.count(result) for result in RESULTS}
         return found
 
+    @property
+    def operators(self) -> pandas.DataFrame:
+        """A row an operator: ``operator``, ``mutants``, and a column a result with how many came to it."""
+        import pandas
+
+        rows = [(operator, sum(count.values()), *count.values()) for operator, count in self.by_operator.items()]
+        frame = pandas.DataFrame(rows, columns=("operator", "mutants", *RESULTS))
+        return frame.astype({"operator": "string[python]", **dict.fromkeys(("mutants", *RESULTS), "int64")})
+
     def text(self) -> str:
         """Give the score, the counts, and every survivor with what would notice it."""
         lines = [self.summary]
@@ -182,7 +192,7 @@ class MutationReport(Shown):
             "graph": self.model.name,
             "scenarios": len(self.scenarios),
             "mutants": len(self.results),
-            **self.counts,
+            **{str(result): count for result, count in self.counts.items()},
             "killed": self.killed,
             "score": self.score,
             "results": [each.to_json() for each in self.results],

@@ -15,6 +15,7 @@ from diagnosis.views.tables import coverage_summary, events_table, explanation_t
 if TYPE_CHECKING:
     import pandas
 
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
 
 Bundle = dict[str, Any]
@@ -49,6 +50,7 @@ def bundle(shown: object) -> Bundle | None:
 
 def _checked(shown: Shown) -> Bundle | None:
     """Give the display of what scenarios and verification come to; they are loaded when such an object exists."""
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
     from diagnosis.verify import Coverage, Proof
 
@@ -60,6 +62,8 @@ def _checked(shown: Shown) -> Bundle | None:
         return _bundle(shown, _table(coverage_summary(shown)), picture=draw(shown.model, coverage=shown))
     if isinstance(shown, Proof):
         return _bundle(shown, _line(_head(shown)), _line(shown.counted), _table(proof_table(shown)))
+    if isinstance(shown, MutationReport):
+        return _bundle(shown, *_mutation(shown))
     return None
 
 
@@ -134,6 +138,13 @@ def _suite(result: SuiteResult) -> list[str]:
     wrong = [f"{one.name}: {mismatch}" for one in result.results for mismatch in one.mismatches]
     wrong += [f"refused: {refusal.error}" for refusal in result.refused]
     return [_line(_head(result)), _table(runs_table(result)), *_list(wrong)]
+
+
+def _mutation(report: MutationReport) -> list[str]:
+    table = report.table
+    left = table[table["result"] == "survived"].drop(columns=["result", "scenario"])
+    parts = [_line(_head(report)), _table(report.operators)]
+    return [*parts, _line("What no scenario notices:"), _table(left)] if len(left) else parts
 
 
 def _list(lines: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from diagnosis.views.labels import visible_lines
 from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
     from diagnosis.verify import Coverage, Proof
 
@@ -184,6 +185,32 @@ class Terminal:
             self.line(f"{proof.untaken}: {', '.join(proof.never_taken)}", "red")
         good = sum(1 for verdict in proof.verdicts if verdict.holds)
         self.line(f"{good} of {len(proof.verdicts)} properties hold", "bold")
+
+    def mutation(self, report: MutationReport) -> None:
+        """Write a row an operator, then every mutant that the scenarios do not kill, and the score.
+
+        Args:
+            report: what became of the mutants.
+        """
+        counts = report.by_operator
+        rows = [
+            (
+                operator,
+                count["assertion"] + count["bound"],
+                *(count[result] for result in ("survived", "crash", "equivalent", "invalid")),
+            )
+            for operator, count in counts.items()
+        ]
+        numbers = ("killed", "survived", "crash", "equivalent", "invalid")
+        self.table(("operator", *numbers), rows, numbers=numbers)
+        for each in report.of("crash"):
+            self.line(f"only ever crashes: {each.mutant.operator} at {each.mutant.place} ({each.scenario})")
+        for each in report.survivors:
+            first, *others = each.text().split("\n")
+            self.line(first, "red")
+            for line in others:
+                self.line(line)
+        self.line(report.summary, "bold")
 
 
 @contextmanager
