@@ -84,13 +84,19 @@ class Product:
         if mutant.node is None:
             end = space.finish(0, self._model.graph.recursion_limit)
             return self._shown(mutant, changed, iter([end]), crashes=False)
-        found = list(self._parting(space, mutant.node, changed))
+        found, shortest = [], float("inf")
+        for edge, crash in self._parting(space, mutant.node, changed):
+            if space.depths[edge.source] + 1 > shortest:
+                break
+            found.append((edge, crash))
+            shortest = shortest if crash else min(shortest, space.through(edge))
         if not found:
             return Finding(equivalent=True) if space.complete else Finding(undecided=space.stopped)
         crashes = all(crash for _, crash in found)
-        edges = [edge for edge, crash in found if crash == crashes]
-        edges.sort(key=space.through)
-        return self._shown(mutant, changed, (self._script(space, edge) for edge in edges), crashes=crashes)
+        edges = sorted((edge for edge, crash in found if crash == crashes), key=space.through)
+        shown = self._shown(mutant, changed, (self._script(space, edge) for edge in edges), crashes=crashes)
+        # Where a branch parts that loses an any_of in the end, no run may show it.
+        return shown if shown.undecided is None else self._by_runs(mutant, changed)
 
     def _wide(self, mutant: Mutant) -> StateSpace:
         """Give the control states under a projection that holds all that the changed part writes."""

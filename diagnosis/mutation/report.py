@@ -112,8 +112,12 @@ class MutationReport(Shown):
 
     @property
     def killers(self) -> tuple[Scenario, ...]:
-        """The shortest scenario for each survivor that has one."""
-        return tuple(each.killer for each in self.survivors if each.killer is not None)
+        """The shortest scenarios that notice the survivors; one for all that the same script notices."""
+        found: dict[str, Scenario] = {}
+        for each in self.survivors:
+            if each.killer is not None:
+                found.setdefault(repr((each.killer.script, each.killer.winners)), each.killer)
+        return tuple(found.values())
 
     @property
     def score(self) -> float | None:
