@@ -75,6 +75,8 @@ def difference(expected: Run, found: Run, states: States, node: str | None = Non
     Returns:
         The difference, or ``None`` where the runs agree.
     """
+    if _first(expected) != _first(found):
+        return Difference("assertion", f"the run starts at {_first(found)}, not {_first(expected)}")
     everywhere = node is None or bool(expected.graph.step.fan_outs.all)
     for index, (one, other) in enumerate(zip(expected.events, found.events, strict=False)):
         if seen(one) != seen(other):
@@ -88,12 +90,15 @@ def difference(expected: Run, found: Run, states: States, node: str | None = Non
     if len(found.events) == count and found.stop == expected.stop:
         key = states.different(expected.state, found.state)
         return None if key is None else _state("at the end", key, (expected.state,), (found.state,), 0)
-    if len(found.events) > shared or found.stop == "ended" or found.stop == expected.stop or _goes_on(found):
-        return Difference(
-            "assertion", f"execution {shared + 1}: {_onward(found, shared)}, not {_onward(expected, shared)}"
-        )
+    if len(found.events) > shared or found.stop == "ended" or _goes_on(found):
+        text = f"execution {shared + 1}: {_onward(found, shared)}, not {_onward(expected, shared)}"
+        return Difference("assertion", text)
     how: How = "bound" if found.stop == "limit" else "crash"
     return Difference(how, f"after execution {shared}: {found.error}")
+
+
+def _first(run: Run) -> str:
+    return run.events[0].node if run.events else run.failed_at
 
 
 def _goes_on(run: Run) -> bool:

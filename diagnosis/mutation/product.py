@@ -7,6 +7,7 @@ writes. Changes of how a fork waits, and of the recursion limit, show in no sing
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -14,12 +15,13 @@ from typing import Any, Final, NamedTuple
 
 from diagnosis.mutation.differences import Difference, States, difference, seen
 from diagnosis.mutation.mutant import Mutant
-from diagnosis.runtime import Model, Position
+from diagnosis.runtime import END, Model, Position
 from diagnosis.scenarios import Scenario, case_of, play
 from diagnosis.scenarios.writer import file_stem
 from diagnosis.verify import Script, StateSpace, Transition, scenario_for
 from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Left, Moves
+from diagnosis.verify.winners import contests_of
 
 MAX_SCRIPTS: Final = 1_000
 """Scripts that are run at most for one mutant whose change shows in no single execution."""
@@ -49,14 +51,20 @@ class Finding(NamedTuple):
     undecided: str | None = None
 
 
+class _OutOfTime(Exception):  # noqa: N818 - a message of the comparison to itself
+    """The time for comparing is used up."""
+
+
 class Product:
     """A graph, to be compared with its mutants over every script.
+
+    Control states that no run reaches within the recursion limit do not count.
 
     Args:
         model: the graph.
         space: its control states; those of wider projections are explored as they are needed.
         max_states: the budget of control states of these.
-        max_seconds: the budget of time of each.
+        max_seconds: the budget of time of each, and of all comparisons together.
     """
 
     def __init__(self, model: Model, space: StateSpace, *, max_states: int, max_seconds: float | None) -> None:
@@ -66,6 +74,10 @@ class Product:
         self._spaces = {frozenset(space.projection): space}
         self._space = space
         self._budget = (max_states, max_seconds)
+        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        self._limit = model.graph.recursion_limit
+        # What branches execute that lose an any_of counts for no limit.
+        self._deepest = float("inf") if contests_of(model.graph) else self._limit
         self._names: dict[str, Mutant] = {}
         self._done: dict[tuple[int, int, str], tuple[Execution, list[Left]]] = {}
 
@@ -76,14 +88,21 @@ class Product:
             mutant: the mutant.
             changed: the model with its graph.
         """
+        try:
+            return self._compared(mutant, changed)
+        except _OutOfTime:
+            return Finding(undecided=f"the budget of {self._budget[1]:g} s was used up")
+
+    def _compared(self, mutant: Mutant, changed: Model) -> Finding:
         if mutant.operator in SHOWN_BY_RUNS:
             return self._by_runs(mutant, changed)
         if mutant.operator == "recursion_limit":
             return self._by_length(mutant, changed)
         space = self._wide(mutant)
         if mutant.node is None:
-            end = space.finish(0, self._model.graph.recursion_limit)
-            return self._shown(mutant, changed, iter([end]), crashes=False)
+            end = space.finish(0, self._limit)
+            shown = self._shown(mutant, changed, iter([end]), crashes=False)
+            return shown if shown.undecided is None else self._by_runs(mutant, changed)
         found, shortest = [], float("inf")
         for edge, crash in self._parting(space, mutant.node, changed):
             if space.depths[edge.source] + 1 > shortest:
@@ -91,7 +110,7 @@ class Product:
             found.append((edge, crash))
             shortest = shortest if crash else min(shortest, space.through(edge))
         if not found:
-            return Finding(equivalent=True) if space.complete else Finding(undecided=space.stopped)
+            return Finding(equivalent=True) if self._whole(space) else Finding(undecided=space.stopped)
         crashes = all(crash for _, crash in found)
         edges = sorted((edge for edge, crash in found if crash == crashes), key=space.through)
         shown = self._shown(mutant, changed, (self._script(space, edge) for edge in edges), crashes=crashes)
@@ -113,15 +132,16 @@ class Product:
     def _script(self, space: StateSpace, edge: Transition) -> Script:
         """Give the shortest script through a transition, as long as a run may get where none ends."""
         begun = space.script_through(edge)
-        room = self._model.graph.recursion_limit - len(begun)
+        room = self._limit - len(begun)
         return begun if edge.target is None else (*begun, *space.finish(edge.target, max(room, 0)))
 
     def _parting(self, space: StateSpace, node: str, changed: Model) -> Iterator[tuple[Transition, bool]]:
         """Go through the transitions at which graph and mutant part, and whether the mutant fails there."""
         moves = Moves(changed)
         for index in range(len(space.states)):
-            if space.node(index) != node or not space.outgoing[index]:
+            if space.node(index) != node or not space.outgoing[index] or space.depths[index] >= self._deepest:
                 continue
+            self._look_at_the_clock()
             place, state, here = space.positions[index], space.states[index], space.mover(index)
             for outcome in dict.fromkeys(edge.outcome for edge in space.outgoing[index]):
                 key = (id(space), index, outcome)
@@ -134,6 +154,17 @@ class Product:
                 if not self._alike(one, ways, other, onward):
                     crash = _fails(other, onward) and not _fails(one, ways)
                     yield from ((edge, crash) for edge in space.outgoing[index] if edge.outcome == outcome)
+
+    def _look_at_the_clock(self) -> None:
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise _OutOfTime
+
+    def _whole(self, space: StateSpace) -> bool:
+        """Tell whether all was explored that a run reaches within the recursion limit."""
+        if space.complete:
+            return True
+        ways = enumerate(space.outgoing)
+        return all(space.depths[index] >= self._deepest for index, out in ways if not out and space.node(index) != END)
 
     def _alike(self, one: Execution, ways: list[Left], other: Execution, onward: list[Left]) -> bool:
         if (one.reported is None) != (other.reported is None) or len(ways) != len(onward):
@@ -155,6 +186,7 @@ class Product:
     def _shown(self, mutant: Mutant, changed: Model, scripts: Iterator[Script], *, crashes: bool) -> Finding:
         """Run the first scripts until one shows a difference; what only fails counts where nothing else can be seen."""
         for script in islice(scripts, MAX_TRIES):
+            self._look_at_the_clock()
             killer, found = self._ran(mutant, changed, script)
             if found is not None and (crashes or found.how != "crash"):
                 return Finding(crashes=crashes, killer=killer, difference=found)
@@ -188,6 +220,7 @@ class Product:
             return found if found.undecided is None else Finding(undecided=why)
         crash = Finding(equivalent=True)
         for script in sorted(self._space.scripts(), key=len):
+            self._look_at_the_clock()
             killer, shown = self._ran(mutant, changed, script)
             if shown is not None and shown.how != "crash":
                 return Finding(killer=killer, difference=shown)
@@ -203,13 +236,13 @@ class Product:
 
     def _by_length(self, mutant: Mutant, changed: Model) -> Finding:
         """Compare two recursion limits: they part where a run takes as many executions as the higher one allows."""
-        higher = max(mutant.recursion_limit, self._model.graph.recursion_limit)
+        higher = max(mutant.recursion_limit, self._limit)
         counts = self._space.counts
         if counts is not None and counts[1][0] < higher:
             return Finding(equivalent=True)
         script = _of_length(self._space, higher)
         if script is None:
-            return Finding(equivalent=True) if self._space.complete else Finding(undecided=self._space.stopped)
+            return Finding(equivalent=True) if self._whole(self._space) else Finding(undecided=self._space.stopped)
         return self._shown(mutant, changed, iter([script]), crashes=False)
 
 
