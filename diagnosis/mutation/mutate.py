@@ -12,7 +12,7 @@ from diagnosis.mutation.product import Product
 from diagnosis.mutation.report import MutantResult, MutationReport
 from diagnosis.runtime import CompileError, DefinitionError, Model, Run
 from diagnosis.scenarios import Case, Suite, play
-from diagnosis.verify import MAX_STATES, explore
+from diagnosis.verify import MAX_STATES
 
 
 def mutate(
@@ -39,13 +39,9 @@ def mutate(
         A result for each mutant.
     """
     cases = suite.cases if isinstance(suite, Suite) else tuple(suite)
-    space = explore(model, max_states=max_states, max_seconds=max_seconds)
-    bench = _Bench(
-        model,
-        [case for case in cases if case.scenario.graph == model.name],
-        Product(model, space, max_states=max_states, max_seconds=max_seconds),
-    )
-    mutants = mutants_of(model, space=space)
+    product = Product(model, max_states=max_states, max_seconds=max_seconds)
+    bench = _Bench(model, [case for case in cases if case.scenario.graph == model.name], product)
+    mutants = mutants_of(model, space=product.space)
     results = []
     for number, mutant in enumerate(mutants, start=1):
         results.append(bench.result(mutant))
@@ -62,9 +58,9 @@ class _Bench:
         self._product = product
         self._states = States(model.graph.definition)
         self.scenarios = tuple(case.scenario.name for case in cases)
-        # What is short says more, and costs less.
+        # What ends says more, and what is short; it costs less, too.
         ran = [(case, play(replace(case, model=model))[0]) for case in cases]
-        self._ran = sorted(ran, key=lambda each: len(each[1].events))
+        self._ran = sorted(ran, key=lambda each: (not each[1].ended, len(each[1].events)))
 
     def result(self, mutant: Mutant) -> MutantResult:
         try:

@@ -8,7 +8,7 @@ writes. Changes of how a fork waits, and of the recursion limit, show in no sing
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -62,22 +62,24 @@ class Product:
 
     Args:
         model: the graph.
+        max_states: the budget of control states.
+        max_seconds: the budget of time of an exploration, and of all comparisons together.
+
+    Attributes:
         space: its control states; those of wider projections are explored as they are needed.
-        max_states: the budget of control states of these.
-        max_seconds: the budget of time of each, and of all comparisons together.
     """
 
-    def __init__(self, model: Model, space: StateSpace, *, max_states: int, max_seconds: float | None) -> None:
+    def __init__(self, model: Model, *, max_states: int, max_seconds: float | None) -> None:
         self._model = model
         self._states = States(model.graph.definition)
         self._everything = StateKeys(model.graph.definition, self._states.keys)
-        self._spaces = {frozenset(space.projection): space}
-        self._space = space
         self._budget = (max_states, max_seconds)
-        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self._limit = model.graph.recursion_limit
-        # What branches execute that lose an any_of counts for no limit.
-        self._deepest = float("inf") if contests_of(model.graph) else self._limit
+        # One more than a run may take, for the mutant that allows it. What loses an any_of counts for no limit.
+        self._deepest = float("inf") if contests_of(model.graph) else self._limit + 1
+        self.space = self._explored(())
+        self._spaces = {frozenset(self.space.projection): self.space}
+        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self._names: dict[str, Mutant] = {}
         self._done: dict[tuple[int, int, str], tuple[Execution, list[Left]]] = {}
 
@@ -119,15 +121,20 @@ class Product:
 
     def _wide(self, mutant: Mutant) -> StateSpace:
         """Give the control states under a projection that holds all that the changed part writes."""
-        extra = frozenset(mutant.writes) - set(self._space.projection)
-        wanted = extra | set(self._space.projection)
+        extra = frozenset(mutant.writes) - set(self.space.projection)
+        wanted = extra | set(self.space.projection)
         for projection, space in self._spaces.items():
             if wanted <= projection:
                 return space
-        max_states, max_seconds = self._budget
-        space = StateSpace(self._model, extra=extra, max_states=max_states, max_seconds=max_seconds)
+        space = self._explored(extra)
         self._spaces[frozenset(wanted)] = space
         return space
+
+    def _explored(self, extra: Iterable[str]) -> StateSpace:
+        max_states, max_seconds = self._budget
+        return StateSpace(
+            self._model, extra=extra, max_states=max_states, max_seconds=max_seconds, max_depth=self._deepest
+        )
 
     def _script(self, space: StateSpace, edge: Transition) -> Script:
         """Give the shortest script through a transition, as long as a run may get where none ends."""
@@ -212,14 +219,14 @@ class Product:
 
     def _by_runs(self, mutant: Mutant, changed: Model) -> Finding:
         """Run every script, where there are not too many."""
-        counts = self._space.counts
+        counts = self.space.counts
         if counts is None or counts[0][0] > MAX_SCRIPTS:
-            scripts = (self._script(self._space, edge) for edge in self._opening(mutant))
+            scripts = (self._script(self.space, edge) for edge in self._opening(mutant))
             found = self._shown(mutant, changed, scripts, crashes=False)
             why = f"there are more than {MAX_SCRIPTS} scripts, and the first ones show no difference"
             return found if found.undecided is None else Finding(undecided=why)
         crash = Finding(equivalent=True)
-        for script in sorted(self._space.scripts(), key=len):
+        for script in sorted(self.space.scripts(), key=len):
             self._look_at_the_clock()
             killer, shown = self._ran(mutant, changed, script)
             if shown is not None and shown.how != "crash":
@@ -229,20 +236,18 @@ class Product:
         return crash
 
     def _opening(self, mutant: Mutant) -> list[Transition]:
-        edges = [
-            edge for edge in self._space.transitions if self._space.node(edge.source) == mutant.node and edge.others
-        ]
-        return sorted(edges, key=self._space.through)
+        edges = [edge for edge in self.space.transitions if self.space.node(edge.source) == mutant.node and edge.others]
+        return sorted(edges, key=self.space.through)
 
     def _by_length(self, mutant: Mutant, changed: Model) -> Finding:
         """Compare two recursion limits: they part where a run takes as many executions as the higher one allows."""
         higher = max(mutant.recursion_limit, self._limit)
-        counts = self._space.counts
+        counts = self.space.counts
         if counts is not None and counts[1][0] < higher:
             return Finding(equivalent=True)
-        script = _of_length(self._space, higher)
+        script = _of_length(self.space, higher)
         if script is None:
-            return Finding(equivalent=True) if self._whole(self._space) else Finding(undecided=self._space.stopped)
+            return Finding(equivalent=True) if self._whole(self.space) else Finding(undecided=self.space.stopped)
         return self._shown(mutant, changed, iter([script]), crashes=False)
 
 

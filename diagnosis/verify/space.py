@@ -64,6 +64,7 @@ class StateSpace(Paths):
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
+        max_depth: how many node executions deep the search goes at most; no bound where absent.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -78,11 +79,13 @@ class StateSpace(Paths):
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
+        max_depth: float | None = None,
     ) -> None:
         self.model = model
         self.moves = Moves(model)
         self._definition = model.graph.definition
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
+        self._max_depth = float("inf") if max_depth is None else max_depth
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
         self._undeclared = {
             conditional.source
@@ -134,6 +137,8 @@ class StateSpace(Paths):
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
+                elif self.depths[here] >= self._max_depth:
+                    self.stopped = f"the budget of {self._max_depth} node executions was used up"
                 if self.stopped is not None:
                     break
                 for outcome in self.model.alphabet[node]:

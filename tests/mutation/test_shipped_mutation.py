@@ -9,7 +9,7 @@ import pytest
 
 from diagnosis.catalog import diagnosis_model
 from diagnosis.mutation import MutationReport, States, difference, mutate
-from diagnosis.scenarios import case_of, load, play, run_scenario
+from diagnosis.scenarios import case_of, load, play, run_scenario, scenario_text
 
 MODEL = diagnosis_model()
 MODELS = {MODEL.name: MODEL}
@@ -112,6 +112,7 @@ def test_without_a_scenario_just_what_only_it_noticed_survives(name):
     assert {(each.mutant.operator, each.mutant.place) for each in report.survivors} == WEAKER[name]
     for each in report.survivors:
         assert run_scenario(each.killer, MODEL).passed
+        assert scenario_text(each.killer).startswith("name: kills_")
         case = case_of(each.killer, MODELS)
         run, other = play(case)[0], play(replace(case, model=each.mutant.applied(MODEL)))[0]
         assert difference(run, other, States(MODEL.graph.definition)).how == "assertion"
