@@ -26,8 +26,8 @@ RESULTS: Final[Mapping[Result, str]] = {
 """Result -> what it means, in the order in which they are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class MutantResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class MutantResult(Shown):
     """What became of one mutant.
 
     Attributes:
