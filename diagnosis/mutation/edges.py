@@ -63,12 +63,13 @@ def _with_node(definition: Definition, node: Node, new: Node) -> Definition:
 
 def _forks(model: Model) -> Iterator[Mutant]:
     definition, limit = model.graph.definition, model.graph.recursion_limit
-    for fan_out in model.graph.step.fan_outs.all:
+    # The rules of one decision share their fork.
+    fan_outs = {(fan_out.source, fan_out.origin): fan_out for fan_out in model.graph.step.fan_outs.all}
+    for fan_out in fan_outs.values():
         for operator, fork in _changed(fan_out.fork):
             what = _fork_text(fan_out.fork), _fork_text(fork)
             changed = _with_fork(definition, fan_out.source, fan_out.origin, fan_out.fork, fork)
-            place = ".".join(filter(None, (fan_out.source, fan_out.rule or fan_out.origin)))
-            yield Mutant(operator, place, *what, fan_out.source, changed, limit)
+            yield Mutant(operator, f"{fan_out.source}.{fan_out.origin}", *what, fan_out.source, changed, limit)
 
 
 def _changed(fork: Fork) -> Iterator[tuple[str, Fork]]:

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from diagnosis.mutation.differences import Difference, States, difference, seen
 from diagnosis.mutation.mutant import Mutant
-from diagnosis.runtime import END, Model, Position
-from diagnosis.scenarios import Scenario, case_of, play
+from diagnosis.runtime import END, Model, Position, Run
+from diagnosis.scenarios import Case, Scenario, case_of, play
 from diagnosis.scenarios.writer import file_stem
 from diagnosis.verify import Script, StateSpace, Transition, scenario_for
 from diagnosis.verify.keys import StateKeys
@@ -80,6 +80,7 @@ class Product:
         self.space = self._explored(())
         self._spaces = {frozenset(self.space.projection): self.space}
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        self._played: dict[Script, tuple[Case, Run]] = {}
         self._names: dict[str, Mutant] = {}
         self._done: dict[tuple[int, int, str], tuple[Execution, list[Left]]] = {}
 
@@ -194,19 +195,23 @@ class Product:
         """Run the first scripts until one shows a difference; what only fails counts where nothing else can be seen."""
         for script in islice(scripts, MAX_TRIES):
             self._look_at_the_clock()
-            killer, found = self._ran(mutant, changed, script)
+            found = self._ran(changed, script)
             if found is not None and (crashes or found.how != "crash"):
-                return Finding(crashes=crashes, killer=killer, difference=found)
+                return Finding(crashes=crashes, killer=self._killer(mutant, script), difference=found)
         return Finding(undecided="a difference between two executions was found, but no run that shows it")
 
-    def _ran(self, mutant: Mutant, changed: Model, script: Script) -> tuple[Scenario, Difference | None]:
-        model = self._model
+    def _ran(self, changed: Model, script: Script) -> Difference | None:
+        """Run a script on graph and mutant."""
+        if script not in self._played:
+            scenario = scenario_for(self._model, script, name="script", title="")
+            case = case_of(scenario, {self._model.name: self._model})
+            self._played[script] = case, play(case)[0]
+        case, run = self._played[script]
+        return difference(run, play(replace(case, model=changed))[0], self._states)
+
+    def _killer(self, mutant: Mutant, script: Script) -> Scenario:
         title = f"Tells the graph from one with {mutant.operator} at {mutant.place}: {mutant.after}"
-        scenario = scenario_for(model, script, name=self._name(mutant), title=title)
-        case = case_of(scenario, {model.name: model})
-        run, _ = play(case)
-        other, _ = play(replace(case, model=changed))
-        return scenario, difference(run, other, self._states)
+        return scenario_for(self._model, script, name=self._name(mutant), title=title)
 
     def _name(self, mutant: Mutant) -> str:
         """Give the name of the scenario that tells a mutant from the graph; no other mutant gets it."""
@@ -223,17 +228,19 @@ class Product:
         if counts is None or counts[0][0] > MAX_SCRIPTS:
             scripts = (self._script(self.space, edge) for edge in self._opening(mutant))
             found = self._shown(mutant, changed, scripts, crashes=False)
-            why = f"there are more than {MAX_SCRIPTS} scripts, and the first ones show no difference"
+            why = f"there are more than {MAX_SCRIPTS} scripts, or no end of them, and the first ones show no difference"
             return found if found.undecided is None else Finding(undecided=why)
-        crash = Finding(equivalent=True)
+        crashing: tuple[Script, Difference] | None = None
         for script in sorted(self.space.scripts(), key=len):
             self._look_at_the_clock()
-            killer, shown = self._ran(mutant, changed, script)
+            shown = self._ran(changed, script)
             if shown is not None and shown.how != "crash":
-                return Finding(killer=killer, difference=shown)
-            if shown is not None and crash.equivalent:
-                crash = Finding(crashes=True, killer=killer, difference=shown)
-        return crash
+                return Finding(killer=self._killer(mutant, script), difference=shown)
+            if shown is not None and crashing is None:
+                crashing = script, shown
+        if crashing is None:
+            return Finding(equivalent=True)
+        return Finding(crashes=True, killer=self._killer(mutant, crashing[0]), difference=crashing[1])
 
     def _opening(self, mutant: Mutant) -> list[Transition]:
         edges = [edge for edge in self.space.transitions if self.space.node(edge.source) == mutant.node and edge.others]

@@ -124,12 +124,9 @@ def test_what_routers_commands_and_forks_give_a_place_for():
         ("drop_branch", "plan.BIG", "- a + b + c because BIG, when big\n+ a + b because BIG, when big"),
         ("drop_branch", "plan.SMALL", "- a + b because SMALL, for anything else\n+ b because SMALL, for anything else"),
         ("drop_branch", "plan.SMALL", "- a + b because SMALL, for anything else\n+ a because SMALL, for anything else"),
-        ("swap_wait", "plan.BIG", "- all_of, 2 at once\n+ any_of, 2 at once"),
-        ("swap_wait", "plan.SMALL", "- all_of, 2 at once\n+ any_of, 2 at once"),
-        ("swap_concurrency", "plan.BIG", "- all_of, 2 at once\n+ all_of, 1 at once"),
-        ("swap_concurrency", "plan.BIG", "- all_of, 2 at once\n+ all_of, 3 at once"),
-        ("swap_concurrency", "plan.SMALL", "- all_of, 2 at once\n+ all_of, 1 at once"),
-        ("swap_concurrency", "plan.SMALL", "- all_of, 2 at once\n+ all_of, 3 at once"),
+        ("swap_wait", "plan.rule", "- all_of, 2 at once\n+ any_of, 2 at once"),
+        ("swap_concurrency", "plan.rule", "- all_of, 2 at once\n+ all_of, 1 at once"),
+        ("swap_concurrency", "plan.rule", "- all_of, 2 at once\n+ all_of, 3 at once"),
     ]
 
 
@@ -211,9 +208,9 @@ def test_forks_with_a_branch_less_and_with_another_wait():
     model = spreading()
     less = mutant(model, "drop_branch", "plan.BIG", "a + c because BIG, when big").applied(model)
     assert ran(less, plan=["big"]).path == ("plan", "one", "three", "join")
-    any_of = mutant(model, "swap_wait", "plan.BIG").applied(model)
+    any_of = mutant(model, "swap_wait", "plan.rule").applied(model)
     assert ran(any_of, plan=["big"]).path == ("plan", "one", "join")
-    one = mutant(model, "swap_concurrency", "plan.BIG", "all_of, 1 at once").applied(model)
+    one = mutant(model, "swap_concurrency", "plan.rule", "all_of, 1 at once").applied(model)
     assert {each.max_concurrency for each in one.graph.topology.forks} == {1}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,15 +33,12 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "desk_graph.py").write_text(DESK)
     (tmp_path / "good.yaml").write_text("{name: good, graph: desk, script: {read: [good]}}")
     (tmp_path / "bad.yaml").write_text("{name: bad, graph: desk, script: {read: [bad]}}")
-    yield tmp_path
-    sys.modules.pop("desk_graph", None)
-    if str(tmp_path) in sys.path:
-        sys.path.remove(str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
 
 
 def call(*arguments):
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    result = CliRunner().invoke(cli.app, list(arguments))
     assert "Traceback" not in result.output
     return result
 

@@ -179,7 +179,7 @@ def test_where_a_command_leads_is_killed_and_shown_like_any_edge():
 @pytest.mark.parametrize(("wait", "path"), [("all_of", 4), ("any_of", 3)])
 def test_a_join_that_waits_for_others_is_told_by_the_shortest_run(wait, path):
     model = spreading(wait)
-    one = found(mutate(model, []), "swap_wait", "plan.SMALL")
+    one = found(mutate(model, []), "swap_wait", "plan.rule")
     assert (one.result, len(one.killer.expect.path)) == ("survived", path)
     assert run_scenario(one.killer, model).passed
 
