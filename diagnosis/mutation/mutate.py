@@ -13,6 +13,7 @@ from diagnosis.mutation.report import MutantResult, MutationReport
 from diagnosis.runtime import CompileError, DefinitionError, Model, Run
 from diagnosis.scenarios import Case, Suite, play
 from diagnosis.verify import MAX_STATES
+from diagnosis.verify.winners import contests_of
 
 
 def mutate(
@@ -57,6 +58,8 @@ class _Bench:
         self._model = model
         self._product = product
         self._states = States(model.graph.definition)
+        # A run does not tell what branches executed that lost an any_of.
+        self._contested = bool(contests_of(model.graph))
         self.scenarios = tuple(case.scenario.name for case in cases)
         # What ends says more, and what is short; it costs less, too.
         ran = [(case, play(replace(case, model=model))[0]) for case in cases]
@@ -69,7 +72,7 @@ class _Bench:
             return MutantResult(mutant, "invalid", str(error))
         noticed: tuple[str, Difference] | None = None
         for case, run in self._ran:
-            if mutant.node is not None and not _reaches(run, mutant.node):
+            if mutant.node is not None and not self._contested and not _reaches(run, mutant.node):
                 continue
             found = difference(run, play(replace(case, model=changed))[0], self._states, mutant.node)
             if found is None or (noticed is not None and found.how == "crash"):

@@ -76,13 +76,14 @@ class Product:
         self._budget = (max_states, max_seconds)
         self._limit = model.graph.recursion_limit
         # One more than a run may take, for the mutant that allows it. What loses an any_of counts for no limit.
-        self._deepest = float("inf") if contests_of(model.graph) else self._limit + 1
-        self.space = self._explored(())
+        self._contested = bool(contests_of(model.graph))
+        self._deepest = float("inf") if self._contested else self._limit + 1
+        self.space = self._explored((), model)
         self._spaces = {frozenset(self.space.projection): self.space}
         self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
         self._played: dict[Script, tuple[Case, Run]] = {}
         self._names: dict[str, Mutant] = {}
-        self._done: dict[tuple[int, int, str], tuple[Execution, list[Left]]] = {}
+        self._done: dict[int, dict[tuple[int, str], tuple[Execution, list[Left]]]] = {}
 
     def compare(self, mutant: Mutant, changed: Model) -> Finding:
         """Compare the graph with a mutant.
@@ -106,12 +107,12 @@ class Product:
             end = space.finish(0, self._limit)
             shown = self._shown(mutant, changed, iter([end]), crashes=False)
             return shown if shown.undecided is None else self._by_runs(mutant, changed)
-        found, shortest = [], float("inf")
-        for edge, crash in self._parting(space, mutant.node, changed):
-            if space.depths[edge.source] + 1 > shortest:
-                break
-            found.append((edge, crash))
-            shortest = shortest if crash else min(shortest, space.through(edge))
+        found = self._partings(space, mutant.node, Moves(changed), self._done.setdefault(id(space), {}))
+        if not found and self._contested:
+            # No script of the graph holds what a branch does that loses for it; one of the mutant's may.
+            # As it agrees so far, it is about as large; one that is much larger runs away where the graph never goes.
+            space = self._explored(mutant.writes, changed, 200 + 10 * len(space.states))
+            found = [(edge, False) for edge, _ in self._partings(space, mutant.node, Moves(self._model), {})]
         if not found:
             return Finding(equivalent=True) if self._whole(space) else Finding(undecided=space.stopped)
         crashes = all(crash for _, crash in found)
@@ -120,6 +121,28 @@ class Product:
         # Where a branch parts that loses an any_of in the end, no run may show it.
         return shown if shown.undecided is None else self._by_runs(mutant, changed)
 
+    def _partings(
+        self, space: StateSpace, node: str, moves: Moves, done: dict[tuple[int, str], tuple[Execution, list[Left]]]
+    ) -> list[tuple[Transition, bool]]:
+        """Give the transitions of a space at which other moves part from its own, as far as a shorter run may come.
+
+        Args:
+            space: the control states.
+            node: the only node whose execution may differ.
+            moves: the other moves.
+            done: what the own ones came to, as far as that is known.
+
+        Returns:
+            For each, whether only the other moves fail there.
+        """
+        found, shortest = [], float("inf")
+        for edge, crash in self._parting(space, node, moves, done):
+            if space.depths[edge.source] + 1 > shortest:
+                break
+            found.append((edge, crash))
+            shortest = shortest if crash else min(shortest, space.through(edge))
+        return found
+
     def _wide(self, mutant: Mutant) -> StateSpace:
         """Give the control states under a projection that holds all that the changed part writes."""
         extra = frozenset(mutant.writes) - set(self.space.projection)
@@ -127,15 +150,14 @@ class Product:
         for projection, space in self._spaces.items():
             if wanted <= projection:
                 return space
-        space = self._explored(extra)
+        space = self._explored(extra, self._model)
         self._spaces[frozenset(wanted)] = space
         return space
 
-    def _explored(self, extra: Iterable[str]) -> StateSpace:
+    def _explored(self, extra: Iterable[str], model: Model, most: int | None = None) -> StateSpace:
         max_states, max_seconds = self._budget
-        return StateSpace(
-            self._model, extra=extra, max_states=max_states, max_seconds=max_seconds, max_depth=self._deepest
-        )
+        max_states = max_states if most is None else min(max_states, most)
+        return StateSpace(model, extra=extra, max_states=max_states, max_seconds=max_seconds, max_depth=self._deepest)
 
     def _script(self, space: StateSpace, edge: Transition) -> Script:
         """Give the shortest script through a transition, as long as a run may get where none ends."""
@@ -143,20 +165,19 @@ class Product:
         room = self._limit - len(begun)
         return begun if edge.target is None else (*begun, *space.finish(edge.target, max(room, 0)))
 
-    def _parting(self, space: StateSpace, node: str, changed: Model) -> Iterator[tuple[Transition, bool]]:
-        """Go through the transitions at which graph and mutant part, and whether the mutant fails there."""
-        moves = Moves(changed)
+    def _parting(
+        self, space: StateSpace, node: str, moves: Moves, done: dict[tuple[int, str], tuple[Execution, list[Left]]]
+    ) -> Iterator[tuple[Transition, bool]]:
         for index in range(len(space.states)):
             if space.node(index) != node or not space.outgoing[index] or space.depths[index] >= self._deepest:
                 continue
             self._look_at_the_clock()
             place, state, here = space.positions[index], space.states[index], space.mover(index)
             for outcome in dict.fromkeys(edge.outcome for edge in space.outgoing[index]):
-                key = (id(space), index, outcome)
-                if key not in self._done:
+                if (index, outcome) not in done:
                     own = space.moves.execute(place, state, here, outcome)
-                    self._done[key] = (own, space.moves.onward(here, own))
-                one, ways = self._done[key]
+                    done[index, outcome] = (own, space.moves.onward(here, own))
+                one, ways = done[index, outcome]
                 other = moves.execute(place, state, here, outcome)
                 onward = moves.onward(here, other)
                 if not self._alike(one, ways, other, onward):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from branched_models import racing
 from graphs import retrying, unreachable_guard
 from mutated import asking, case, desk, mutant, spreading
 
@@ -271,3 +272,15 @@ def test_a_mutant_that_asks_for_more_than_the_script_has_went_another_way():
     run, other = play(script)[0], play(case_of(script.scenario, {"desk": changed}))[0]
     assert other.stop == "error"
     assert difference(run, other, States(model.graph.definition)).how == "assertion"
+
+
+def test_a_branch_that_is_believed_where_it_failed_is_noticed_although_no_run_tells_of_it():
+    """``fast`` fails and ``slow`` wins; the mutant lets ``fast`` win. Of what lost, the run says nothing."""
+    model = racing("fast")
+    lost = case(model, "lost", plan=["go"], fast=["bad"], slow=["ok"], slower=["ok"], late=["ok"])
+    assert "fast" not in play(lost)[0].path
+    one = found(mutate(model, [lost]), "fix_route", "fast")
+    assert (one.result, one.scenario) == ("assertion", "lost")
+    alone = found(mutate(model, []), "fix_route", "fast")
+    assert (alone.result, dict(alone.killer.winners)) == ("survived", {"plan": ("fast[0]",)})
+    assert run_scenario(alone.killer, model).passed
