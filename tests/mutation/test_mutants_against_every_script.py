@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mutated import desk, spreading
 from random_forks import forked_terms, model_of
@@ -30,6 +30,10 @@ from diagnosis.verify.winners import contests_of
 
 SCRIPTS = 60
 """Scripts of a graph that are run at most for each mutant; larger graphs are left out."""
+
+
+MOST_NODES = 7
+"""Nodes of a graph with branches, whose mutants grow with their square."""
 
 
 def compared(model: Model) -> int:
@@ -83,10 +87,12 @@ def test_the_small_graphs_of_these_tests_agree_with_every_script():
     assert [compared(model) for model in (desk(), spreading(), spreading("any_of"))] == [74, 22, 20]
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(forked_terms())
 def test_mutants_of_graphs_with_branches_agree_with_every_script(terms):
-    compared(model_of(terms))
+    model = model_of(terms)
+    if len(model.graph.definition.names) <= MOST_NODES:
+        compared(model)
 
 
 places = st.integers(0, 4)
