@@ -87,7 +87,7 @@ def test_the_small_graphs_of_these_tests_agree_with_every_script():
     assert [compared(model) for model in (desk(), spreading(), spreading("any_of"))] == [74, 22, 20]
 
 
-@settings(max_examples=5, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(forked_terms())
 def test_mutants_of_graphs_with_branches_agree_with_every_script(terms):
     model = model_of(terms)
