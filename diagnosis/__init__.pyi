@@ -36,6 +36,21 @@ from .factory import (
 from .factory import (
     state_graph as state_graph,
 )
+from .mutation import (
+    Mutant as Mutant,
+)
+from .mutation import (
+    MutantResult as MutantResult,
+)
+from .mutation import (
+    MutationReport as MutationReport,
+)
+from .mutation import (
+    mutants_of as mutants_of,
+)
+from .mutation import (
+    mutate as mutate,
+)
 from .runtime import (
     END as END,
 )
@@ -518,6 +533,9 @@ __all__ = [
     "MinimiseError",
     "Model",
     "Move",
+    "Mutant",
+    "MutantResult",
+    "MutationReport",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -588,6 +606,8 @@ __all__ = [
     "measure",
     "minimise",
     "models",
+    "mutants_of",
+    "mutate",
     "never_after",
     "production_table",
     "promela",

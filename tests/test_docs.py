@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from diagnosis import cli
+from diagnosis.mutation import OPERATORS, RESULTS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -96,6 +97,33 @@ def test_every_class_of_deviation_is_described_in_order():
 
     page = (DOCS / "traces.md").read_text(encoding="utf-8")
     assert tuple(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))) == CLASSES
+
+
+def test_every_operator_and_result_of_mutation_is_told():
+    told = (DOCS / "mutation.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", told, re.MULTILINE))
+    assert {name: text for name, text in rows.items() if name in OPERATORS} == dict(OPERATORS)
+    assert list(rows)[: len(RESULTS)] == list(RESULTS)
+    assert len(rows) == len(RESULTS) + len(OPERATORS)
+
+
+def test_the_json_of_mutation_is_what_the_command_prints():
+    shown = json.loads(block("mutation.md", "json"))
+    printed = json.loads(call("mutate", str(DOCS.parent / "data" / "scenarios"), "--json").stdout)
+    one = next(each for each in printed["results"] if each["diff"] == shown["results"][0]["diff"])
+    assert list(one) == list(shown["results"][0])
+    assert {key: one[key] for key in ("operator", "place", "result", "scenario", "killer")} == {
+        key: shown["results"][0][key] for key in ("operator", "place", "result", "scenario", "killer")
+    }
+    assert {key: found for key, found in printed.items() if key != "results"} == {
+        key: found for key, found in shown.items() if key != "results"
+    }
+
+
+def test_the_scenario_of_the_graph_that_is_shown_lets_changes_through(here):
+    result = call("mutate", "second_try.yaml", "--graph", "fetcher=my_graphs:model", "--save", "missing")
+    assert result.exit_code == 1
+    assert call("mutate", "second_try.yaml", "missing", "--graph", "fetcher=my_graphs:model").exit_code == 0
 
 
 @pytest.fixture

@@ -79,6 +79,7 @@ class StateSpace(Paths):
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
         budget: of time and memory, in place of ``max_seconds``.
+        max_depth: how many node executions deep the search goes at most; no bound where absent.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -101,6 +102,7 @@ class StateSpace(Paths):
         max_seconds: float | None = None,
         progress: Progress | None = None,
         budget: Budget | None = None,
+        max_depth: float | None = None,
     ) -> None:
         self.model = model
         self.interleaved = interleave
@@ -108,6 +110,7 @@ class StateSpace(Paths):
         self._definition = model.graph.definition
         self._max_states, self._progress = max_states, progress
         self._budget = budget or Budget(max_seconds)
+        self._max_depth = float("inf") if max_depth is None else max_depth
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
         self._undeclared = {
             conditional.source
@@ -169,6 +172,8 @@ class StateSpace(Paths):
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
+                elif self.depths[here] >= self._max_depth:
+                    self.stopped = f"the budget of {self._max_depth} node executions was used up"
                 else:
                     self._put_all(here)
                 if self.stopped is not None:
@@ -190,7 +195,7 @@ class StateSpace(Paths):
         culprit = multiplying(self.model, self.positions, self._movers)
         if culprit is not None:
             self.stopped = f"{self.stopped}; {culprit}"
-        if self.interleaved or not self._budget.only_time:
+        if self.interleaved or not self._budget.only_time or self._max_depth < float("inf"):
             return
         stopped = self.stopped
         self._keys.grown = None

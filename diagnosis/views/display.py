@@ -17,6 +17,7 @@ from diagnosis.views.trace_tables import deviations_table, routes_table, trace_e
 if TYPE_CHECKING:
     import pandas
 
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
     from diagnosis.traces import TraceReport
     from diagnosis.verify import Coverage
@@ -53,6 +54,7 @@ def bundle(shown: object) -> Bundle | None:
 
 def _checked(shown: Shown) -> Bundle | None:
     """Give the display of what scenarios and verification come to; they are loaded when such an object exists."""
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
     from diagnosis.traces import TraceReport
     from diagnosis.verify import Comparison, Coverage, Proof
@@ -70,6 +72,8 @@ def _checked(shown: Shown) -> Bundle | None:
         return _bundle(shown, _line(_head(shown)), _table(changes_table(shown)), *map(_line, shown.alphabets))
     if isinstance(shown, TraceReport):
         return _bundle(shown, *_traces(shown))
+    if isinstance(shown, MutationReport):
+        return _bundle(shown, *_mutation(shown))
     return None
 
 
@@ -158,6 +162,13 @@ def _traces(report: TraceReport) -> list[str]:
     tables = [deviations_table(report)] if report.deviations else []
     tables += [trace_endings_table(report), routes_table(report)]
     return [_line(_head(report)), *map(_table, tables), *_list(seen)]
+
+
+def _mutation(report: MutationReport) -> list[str]:
+    table = report.table
+    left = table[table["result"] == "survived"].drop(columns=["result", "scenario"])
+    parts = [_line(_head(report)), _table(report.operators)]
+    return [*parts, _line("What no scenario notices:"), _table(left)] if len(left) else parts
 
 
 def _list(lines: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ from diagnosis.views.labels import visible_lines
 from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import Scenario, ScenarioResult, SuiteResult
     from diagnosis.traces import TraceReport
     from diagnosis.verify import Baseline, Comparison, Coverage, Proof, Suggestion
@@ -293,6 +294,32 @@ class Terminal:
         columns = ("termination reason", "final node", "scripts", "shortest", "longest")
         rows = [(e.reason or "(error)", e.node, e.scripts, e.shortest, e.longest) for e in proof.terminations]
         self.table(columns, rows, numbers=columns[2:])
+
+    def mutation(self, report: MutationReport) -> None:
+        """Write a row an operator, then every mutant that the scenarios do not kill, and the score.
+
+        Args:
+            report: what became of the mutants.
+        """
+        counts = report.by_operator
+        rows = [
+            (
+                operator,
+                count["assertion"] + count["bound"],
+                *(count[result] for result in ("survived", "crash", "equivalent", "invalid")),
+            )
+            for operator, count in counts.items()
+        ]
+        numbers = ("killed", "survived", "crash", "equivalent", "invalid")
+        self.table(("operator", *numbers), rows, numbers=numbers)
+        for each in report.of("crash"):
+            self.line(f"only ever crashes: {each.mutant.operator} at {each.mutant.place} ({each.scenario})")
+        for each in report.survivors:
+            first, *others = each.text().split("\n")
+            self.line(first, "red")
+            for line in others:
+                self.line(line)
+        self.line(report.summary, "bold")
 
 
 def _reported(scenario: Scenario) -> str:
