@@ -86,10 +86,9 @@ def claims_on(model):
             yield sometimes(f"{node}_{outcome}", "x", lambda m, n=node, o=outcome: (m.node, m.outcome) == (n, o))
         yield always(f"{node}_even", "x", lambda m, n=node: m.node != n or m.after["sum"] % 2 == 0, reads="sum")
         yield follows(names[-1], node)
-        yield follows(names[len(names) // 2], node)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forked_terms())
 def test_what_holds_with_branches_in_order_holds_in_any_order(terms):
     agreeing(terms)
@@ -99,7 +98,7 @@ def agreeing(terms) -> bool:
     """Prove a model both ways, which raises where verdicts differ; tell whether it was small enough."""
     model = model_of(terms)
     space = explore(model, interleave=True, max_states=300)
-    if not space.complete or space.counts[0][0] > 2_000:
+    if not space.complete or space.counts[0][0] > 500:
         return False
     proof = prove(dataclasses.replace(model, properties=tuple(claims_on(model))), interleave=True)
     assert proof.space.interleaved
@@ -140,7 +139,7 @@ def told_of_races(terms, space, scripts, errors, mistakes):
         assert any(lead == FAIL for task in tasks(terms) for _, lead in task.outcomes)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(forked_terms())
 def test_the_explorer_finds_what_every_interleaving_can_come_to_and_nothing_else(terms):
     compared(terms)
