@@ -77,6 +77,12 @@ class Orders:
             return verdict if shown else Verdict(claim, None, f"bound hit, not proven: {why}")
         if verdict.holds is None:
             return replace(verdict, holds=holds, detail="seen with branches in any order")
+        absorbed = self.space.races.absorbed
+        if verdict.holds and not holds and claim.name == "no_error" and absorbed is not None:
+            # In order, a branch declared before fails each time, so that this one is never executed.
+            fork, branch = absorbed.by
+            detail = f"{absorbed.error}; it takes another order than that of declaration, and {branch!r} loses {fork!r}"
+            return replace(verdict, holds=False, detail=detail)
         if holds is not verdict.holds:
             raise DisagreementError(
                 f"the verdict on property {claim.name!r} of model {self._model.name!r} is {verdict.word!r} with "

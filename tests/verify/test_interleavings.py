@@ -57,7 +57,8 @@ def told_of_orders(space, walked, errors):
     assert full.shortest == space.shortest
     assert {edge.error for edge in full.transitions if edge.error is not None} == errors
     assert ends_of(full, keys) == ends_of(space, keys)
-    assert set(full.races.never_won) == set(space.races.never_won)
+    # In order, what follows a branch that fails each time is not executed, so that fewer races may be seen.
+    assert set(space.races.never_won) <= set(full.races.never_won)
 
 
 def ends_of(space, keys):
