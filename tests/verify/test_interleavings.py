@@ -41,7 +41,8 @@ def compared(terms, seeds=1) -> bool:
         assert max(map(len, scripts)) == space.counts[1][0]
         assert space.shortest == space.to_end[0]
     told_of_races(terms, space, scripts, errors, walked.mistakes)
-    told_of_orders(space, walked, errors)
+    if len(walked.places) <= 1_000:
+        told_of_orders(space, walked, errors)
     told_of_limits(model, space, max(scripts, key=len))
     return True
 
@@ -51,12 +52,13 @@ def told_of_orders(space, walked, errors):
     full = explore(space.model, interleave=True)
     keys = StateKeys(space.model.graph.definition, full.projection, free=True)
     assert full.complete
-    assert full.projection == space.projection
+    assert set(full.projection) >= set(space.projection)
     assert len(full.states) == len({keys.of(*place) for place in walked.places})
     assert full.counts == ([walked.orders, *full.counts[0][1:]], [space.counts[1][0], *full.counts[1][1:]])
     assert full.shortest == space.shortest
     assert {edge.error for edge in full.transitions if edge.error is not None} == errors
-    assert ends_of(full, keys) == ends_of(space, keys)
+    common = StateKeys(space.model.graph.definition, space.projection)
+    assert ends_of(full, common) == ends_of(space, common)
     # In order, what follows a branch that fails each time is not executed, so that fewer races may be seen.
     assert set(space.races.never_won) <= set(full.races.never_won)
 
