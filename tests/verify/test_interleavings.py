@@ -56,7 +56,10 @@ def told_of_orders(space, walked, errors):
     assert len(full.states) == len({keys.of(*place) for place in walked.places})
     assert full.counts == ([walked.orders, *full.counts[0][1:]], [space.counts[1][0], *full.counts[1][1:]])
     assert full.shortest == space.shortest
-    assert {edge.error for edge in full.transitions if edge.error is not None} == errors
+    # Which of two nodes wrote a key that meets another is no part of a control state: not every text need be there.
+    found = {edge.error for edge in full.transitions if edge.error is not None}
+    assert found <= errors
+    assert bool(found) == bool(errors)
     common = StateKeys(space.model.graph.definition, space.projection)
     assert ends_of(full, common) == ends_of(space, common)
     # In order, what follows a branch that fails each time is not executed, so that fewer races may be seen.
