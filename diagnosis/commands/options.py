@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +15,7 @@ import click
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
+from diagnosis.scale import process_pool
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
 from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
@@ -44,6 +47,43 @@ def common(command: F) -> F:
     )(command)
 
 
+def workers_option(command: F) -> F:
+    """Give a command the option --workers.
+
+    Args:
+        command: the command's function; it takes ``workers``.
+
+    Returns:
+        The function with the option.
+    """
+    return click.option(
+        "--workers",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help="Call the functions of the graph in N processes; by default in this one. The output is the same.",
+    )(command)
+
+
+@contextmanager
+def pool(workers: int | None) -> Iterator[Executor | None]:
+    """Give a pool of processes for the time of a command.
+
+    Args:
+        workers: how many; ``None`` for none.
+
+    Yields:
+        The pool, or ``None``.
+    """
+    if workers is None:
+        yield None
+        return
+    executor = process_pool(workers)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
 def terminal(as_json: bool) -> Terminal:
     """Give the stream that tables go to.
 
@@ -69,17 +109,18 @@ def loaded(paths: tuple[Path, ...], models: Models) -> Suite:
     return load([str(path) for path in paths], models)
 
 
-def ran(suite: Suite) -> SuiteResult:
+def ran(suite: Suite, executor: Executor | None = None) -> SuiteResult:
     """Run a suite under a progress bar.
 
     Args:
         suite: the scenarios.
+        executor: the workers that run them, if any.
 
     Returns:
         What came out.
     """
     with progress("running scenarios", len(suite.cases)) as advance:
-        return run_suite(suite, progress=lambda result: advance())
+        return run_suite(suite, progress=lambda result: advance(), executor=executor)
 
 
 def status_of(result: SuiteResult, holds: bool = True) -> int:
@@ -119,7 +160,9 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     return found
 
 
-def proven(name: str, model: Model, max_states: int, max_seconds: float | None) -> Proof:
+def proven(
+    name: str, model: Model, max_states: int, max_seconds: float | None, executor: Executor | None = None
+) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -127,12 +170,13 @@ def proven(name: str, model: Model, max_states: int, max_seconds: float | None) 
         model: the graph.
         max_states: the budget of states.
         max_seconds: the budget of time.
+        executor: the workers, if any.
 
     Returns:
         The proof.
     """
     with progress(f"exploring {safe(name)}") as advance:
-        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance)
+        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance, executor=executor)
 
 
 class Finite(click.FloatRange):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, proven, terminal
+from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, pool, proven, terminal, workers_option
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, print_json
 from diagnosis.scenarios import scenario_text, write_scenario
@@ -28,12 +28,14 @@ from diagnosis.verify import MAX_STATES
     show_default=True,
     help="Budget of time; what was not found by then is not proven.",
 )
+@workers_option
 @common
 def verify(
     graph: str | None,
     save: Path | None,
     max_states: int,
     max_seconds: float,
+    workers: int | None,
     graphs: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -45,9 +47,11 @@ def verify(
     Example:
       diagnosis verify
       diagnosis verify my_graphs:model --save counterexamples/
+      diagnosis verify my_slow_graphs:model --workers 4
     """
     model = Models(graphs).chosen(graph)
-    proof = proven(model.name, model, max_states, max_seconds)
+    with pool(workers) as executor:
+        proof = proven(model.name, model, max_states, max_seconds, executor)
     out = terminal(as_json)
     shown = proof.counterexamples
     saved = [] if save is None else [write_scenario(scenario, save) for scenario in shown]

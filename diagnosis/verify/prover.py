@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +82,7 @@ def prove(
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Proof:
     """Explore every outcome script of a model and evaluate each property.
 
@@ -89,6 +91,7 @@ def prove(
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model; see :func:`~diagnosis.verify.space.explore`.
 
     Returns:
         A verdict for each property. Where a budget is used up first, what was not found is not proven.
@@ -96,21 +99,23 @@ def prove(
     Raises:
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is the space that had been explored.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
-    prover = _Prover(space, max_states, deadline)
+    space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress, executor=executor)
+    prover = _Prover(space, max_states, deadline, executor)
     return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, deadline: float | None) -> None:
+    def __init__(self, space: StateSpace, max_states: int, deadline: float | None, executor: Executor | None) -> None:
         self.space = space
         self.model = space.model
         self.lasso = find_lasso(space)
-        self._max_states, self._deadline = max_states, deadline
+        self._max_states, self._deadline, self._executor = max_states, deadline, executor
         self._limit = self.model.graph.recursion_limit
         self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
         self._cut = False
@@ -132,7 +137,9 @@ class _Prover:
         """Explore with further keys in the projection, within what is left of the time."""
         if reads not in self._spaces:
             left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
-            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
+            self._spaces[reads] = StateSpace(
+                self.model, extra=reads, max_states=self._max_states, max_seconds=left, executor=self._executor
+            )
         return self._spaces[reads]
 
     def _seen(

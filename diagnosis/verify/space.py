@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,8 @@ from diagnosis.runtime import (
     RunError,
 )
 from diagnosis.runtime.position import with_fork
+from diagnosis.scale import WorkersError
+from diagnosis.verify.ahead import AheadMoves
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
@@ -69,6 +72,7 @@ class StateSpace(Paths):
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
+        executor: workers that execute nodes ahead of the search; what is found does not depend on them.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -88,9 +92,11 @@ class StateSpace(Paths):
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.model = model
-        self.moves = Moves(model)
+        self._ahead = None if executor is None else AheadMoves(model, executor)
+        self.moves = self._ahead or Moves(model)
         self._definition = model.graph.definition
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
         self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
@@ -135,7 +141,11 @@ class StateSpace(Paths):
         if self._max_seconds is not None:
             self._deadline = time.monotonic() + self._max_seconds * (1 - PROBE_SHARE)
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
-        self._explore()
+        try:
+            self._explore()
+        finally:
+            if self._ahead is not None:
+                self._ahead.begin()
         if self.stopped is not None:
             self._probe()
         if self._contested:
@@ -150,6 +160,8 @@ class StateSpace(Paths):
             if here % 1024 == 0 and self._progress is not None:
                 self._progress(here, len(self.states))
             node = self._movers[here].node
+            if self._ahead is not None and node != END and len(self.states) <= self._max_states:
+                self._await(self._ahead, here)
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
@@ -160,6 +172,25 @@ class StateSpace(Paths):
                     self.sure = self.depths[here]
                     return
             here += 1
+
+    def _await(self, ahead: AheadMoves, here: int) -> None:
+        """Wait until workers have executed a control state.
+
+        Raises:
+            WorkersError: they were lost. The space holds what was explored until then.
+        """
+        seconds = None if self._max_seconds is None else max(self._deadline - time.monotonic(), 0.0)
+        try:
+            waited = ahead.reach(here, self.positions, self.states, self._movers, seconds)
+        except WorkersError as error:
+            self.stopped, self.sure = str(error), self.depths[here]
+            raise WorkersError(
+                f"{error}; {here} of {len(self.states)} known control states had been explored, and are in "
+                "the error's 'partial'; explore again with other workers, or without an executor",
+                self,
+            ) from error
+        if waited and self._progress is not None:
+            self._progress(here, len(self.states))
 
     def _probe(self) -> None:
         """Walk on where the search had to stop, and say why it had to."""
@@ -355,6 +386,7 @@ def explore(
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> StateSpace:
     """Explore every outcome script of a model.
 
@@ -363,8 +395,14 @@ def explore(
         max_states: the budget of control states.
         max_seconds: the budget of time.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model, such as a ``ProcessPoolExecutor``, or Dask's
+            ``Client.get_executor()``; none where absent. What is found is the same.
 
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
+
+    Raises:
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is what had been explored.
     """
-    return StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
+    return StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress, executor=executor)
