@@ -41,7 +41,6 @@ class AheadMoves(Moves):
     def __init__(self, model: Model, executor: Executor) -> None:
         self._tape = Tape()
         super().__init__(taped(model, self._tape))
-        self.model = model
         self._crew = Crew(executor, model)
         self._asked = 0
         self._under_way: deque[tuple[Future[Any], list[int]]] = deque()
