@@ -33,7 +33,7 @@ def idle(state):
     return {{}}
 
 def after(state):
-    """Kill the worker that comes here, once for each file that is to be found."""
+    """Kill the worker that is to decide on the word ``die``."""
     if state["word"] == "die" and os.getpid() != HOME:
         os.kill(os.getpid(), signal.SIGKILL)
     if state["word"] == "raise":
@@ -49,7 +49,7 @@ words = ("fine", "raise", "slow", "die")
 model = Model("words", graph.compile(), {{"say": {{word: {{"word": word, "log": [word]}} for word in words}}}})
 
 def report(state):
-    time.sleep(0.02)
+    time.sleep(0.005)
     return {{"sum": state["sum"] + 1, "laps": state["laps"] + 1}}
 
 laps = StateGraph({{"sum": Replace(initial=0), "laps": Replace(initial=0)}}, name="laps")

@@ -15,7 +15,7 @@ from diagnosis.scale import Crew, Origin, pack, unpack, worker_model
 from diagnosis.verify.moves import Execution, Moves
 from diagnosis.verify.tape import Tape, taped
 
-CHUNK = 32
+CHUNK = 8
 """Control states that a worker is handed at once."""
 
 MAX_CHUNKS = 256
