@@ -189,6 +189,12 @@ from .runtime import (
 from .runtime import (
     thaw as thaw,
 )
+from .scale import (
+    NotImportableError as NotImportableError,
+)
+from .scale import (
+    WorkersError as WorkersError,
+)
 from .scenarios import (
     DocumentError as DocumentError,
 )
@@ -356,6 +362,7 @@ __all__ = [
     "Merge",
     "Model",
     "Move",
+    "NotImportableError",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -388,6 +395,7 @@ __all__ = [
     "UnmappedRouteError",
     "ValueRefusedError",
     "Verdict",
+    "WorkersError",
     "always",
     "bound",
     "build_graph",
