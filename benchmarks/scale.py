@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,13 +17,16 @@ LAPS = 24
 BUSY = 100_000
 """Numbers that each report of the slow graph adds up: about a millisecond or two."""
 
+WAIT = 0.002
+"""Seconds that each report of the waiting graph waits."""
 
-def model(busy: int, name: str) -> Model:
-    """Give a graph that adds 0, 1 or 2 lap by lap; each report adds up so many numbers."""
+
+def model(work: Callable[[], object], name: str) -> Model:
+    """Give a graph that adds 0, 1 or 2 lap by lap; each report does some work."""
 
     def adding(number: int) -> Any:
         def report(state: Mapping[str, Any]) -> dict[str, int]:
-            sum(range(busy))
+            work()
             return {"sum": state["sum"] + number, "laps": state["laps"] + 1}
 
         return report
@@ -36,8 +40,9 @@ def model(busy: int, name: str) -> Model:
     return Model(name, graph.compile(), {"add": {f"plus_{number}": adding(number) for number in range(3)}})
 
 
-SLOW = model(BUSY, "slow")
-QUICK = model(0, "quick")
+SLOW = model(lambda: sum(range(BUSY)), "slow")
+WAITING = model(lambda: time.sleep(WAIT), "waiting")
+QUICK = model(lambda: None, "quick")
 
 
 def added(count: int) -> int:
@@ -69,16 +74,19 @@ def rows() -> list[Row]:
         jobs = {
             "slow": alone(SLOW),
             "slow, workers": worked(SLOW),
+            "waiting": alone(WAITING),
+            "waiting, workers": worked(WAITING),
             "quick": alone(QUICK),
             "quick, workers": worked(QUICK),
             "bare": Job(lambda: [added(20) for _ in range(20)], summed),
             "bare, workers": Job(lambda: list(pool.map(added, [20] * 20)), summed),
         }
         seconds = medians(jobs, 3)
-    gain = {name: seconds[name] / seconds[f"{name}, workers"] for name in ("slow", "quick", "bare")}
+    gain = {name: seconds[name] / seconds[f"{name}, workers"] for name in ("slow", "waiting", "quick", "bare")}
     return [
         Row("two processes, bare sums: times as fast as one", gain["bare"]),
         Row("two processes, exploring with slow reports: times as fast as one", gain["slow"]),
         Row("the same beside bare sums", gain["slow"] / gain["bare"], 0.8, "least"),
+        Row("two processes, exploring with reports that wait: times as fast as one", gain["waiting"], 1.5, "least"),
         Row("two processes, exploring with quick reports: times as fast as one", gain["quick"]),
     ]

@@ -49,7 +49,7 @@ words = ("fine", "raise", "slow", "die")
 model = Model("words", graph.compile(), {{"say": {{word: {{"word": word, "log": [word]}} for word in words}}}})
 
 def report(state):
-    time.sleep(0.005)
+    time.sleep(0.002)
     return {{"sum": state["sum"] + 1, "laps": state["laps"] + 1}}
 
 laps = StateGraph({{"sum": Replace(initial=0), "laps": Replace(initial=0)}}, name="laps")
@@ -168,7 +168,7 @@ def test_verify_with_workers_prints_the_same_json(words):
 
     expected = printed()
     assert json.loads(expected[1])["control_states"] > 80
-    for workers in ("1", "2", "3"):
+    for workers in ("1", "3"):
         assert printed("--workers", workers) == expected
 
 
