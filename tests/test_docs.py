@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -112,3 +113,10 @@ def test_the_subgraph_that_is_shown_is_scripted_by_its_outer_names(branched):
         assert call("verify", "my_subgraph:model").exit_code == 0
     finally:
         sys.modules.pop("my_subgraph", None)
+
+
+def test_the_example_with_processes_proves_the_shipped_graph(tmp_path):
+    script = tmp_path / "in_processes.py"
+    script.write_text(block("scale.md", "python"))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1165 control states, 1517 transitions, 10903 complete scripts")
