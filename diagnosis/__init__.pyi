@@ -225,6 +225,12 @@ from .runtime import (
 from .runtime import (
     thaw as thaw,
 )
+from .scale import (
+    NotImportableError as NotImportableError,
+)
+from .scale import (
+    WorkersError as WorkersError,
+)
 from .scenarios import (
     DocumentError as DocumentError,
 )
@@ -536,6 +542,7 @@ __all__ = [
     "Mutant",
     "MutantResult",
     "MutationReport",
+    "NotImportableError",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -573,6 +580,7 @@ __all__ = [
     "UnmappedRouteError",
     "ValueRefusedError",
     "Verdict",
+    "WorkersError",
     "always",
     "bound",
     "build_graph",

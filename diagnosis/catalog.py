@@ -11,6 +11,7 @@ from diagnosis.alphabet import DiagnosisForms, alphabet, classify
 from diagnosis.contract import PROPERTIES
 from diagnosis.factory import build_graph
 from diagnosis.runtime import DefinitionError, Model, State, one_of
+from diagnosis.scale import noted
 from diagnosis.state import COUNTERS
 from diagnosis.topology import GRAPH, LONGEST_RUN, NODES
 from diagnosis.trace import summary_of, trace_of
@@ -23,7 +24,7 @@ async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
 @cache
 def diagnosis_model() -> Model:
     """Give the Chat Diagnosis graph as a model: graph, alphabet, short forms, properties."""
-    return Model(
+    model = Model(
         GRAPH,
         build_graph(Actions(**dict.fromkeys(NODES, _unscripted))),
         alphabet(),
@@ -35,6 +36,7 @@ def diagnosis_model() -> Model:
         trace=trace_of,
         summary=summary_of,
     )
+    return noted(model, f"{__name__}:diagnosis_model")
 
 
 _SHIPPED = {GRAPH: diagnosis_model}

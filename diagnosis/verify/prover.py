@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -79,6 +80,7 @@ def prove(
     max_memory: int | None = None,
     interrupted: Callable[[], bool] | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Proof:
     """Explore every outcome script of a model and evaluate each property.
 
@@ -91,6 +93,7 @@ def prove(
         max_memory: the budget of memory: MiB that the process may hold; none where absent.
         interrupted: asked now and then whether to stop, as if a budget were used up.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model; see :func:`~diagnosis.verify.space.explore`.
 
     Returns:
         A verdict for each property. Where a budget is used up first, what was not found is not proven.
@@ -99,12 +102,14 @@ def prove(
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
         DisagreementError: interleaved, a property holds in one way and not in the other.
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is the space that had been explored.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
     budget = Budget(max_seconds, max_memory, interrupted)
-    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget)
-    prover = _Prover(space, max_states, budget)
+    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget, executor=executor)
+    prover = _Prover(space, max_states, budget, executor)
     verdicts = tuple(prover.verdict(claim) for claim in claims_of(model))
     if not interleave:
         return Proof(model, space, verdicts, prover.lasso)
@@ -113,11 +118,11 @@ def prove(
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, budget: Budget) -> None:
+    def __init__(self, space: StateSpace, max_states: int, budget: Budget, executor: Executor | None) -> None:
         self.space = space
         self.model = space.model
         self.lasso = find_lasso(space)
-        self._max_states, self._budget = max_states, budget
+        self._max_states, self._budget, self._executor = max_states, budget, executor
         self._limit = self.model.graph.recursion_limit
         self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
         self._cut: str | None = None
@@ -136,7 +141,13 @@ class _Prover:
     def _wider(self, reads: frozenset[str]) -> StateSpace:
         """Explore with further keys in the projection, within what is left of the budget."""
         if reads not in self._spaces:
-            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, budget=self._budget)
+            self._spaces[reads] = StateSpace(
+                self.model,
+                extra=reads,
+                max_states=self._max_states,
+                budget=self._budget,
+                executor=self._executor,
+            )
         return self._spaces[reads]
 
     def _seen(

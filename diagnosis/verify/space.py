@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,8 @@ from diagnosis.runtime import (
     movable,
 )
 from diagnosis.runtime.position import with_fork
+from diagnosis.scale import WorkersError
+from diagnosis.verify.ahead import AheadMoves
 from diagnosis.verify.budget import Budget
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
@@ -80,6 +83,7 @@ class StateSpace(Paths):
         progress: called now and then.
         budget: of time and memory, in place of ``max_seconds``.
         max_depth: how many node executions deep the search goes at most; no bound where absent.
+        executor: workers that execute nodes ahead of the search; what is found does not depend on them.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -103,10 +107,12 @@ class StateSpace(Paths):
         progress: Progress | None = None,
         budget: Budget | None = None,
         max_depth: float | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.model = model
         self.interleaved = interleave
-        self.moves = Moves(model, free=self.interleaved)
+        self._ahead = None if executor is None or interleave else AheadMoves(model, executor)
+        self.moves = self._ahead or Moves(model, free=self.interleaved)
         self._definition = model.graph.definition
         self._max_states, self._progress = max_states, progress
         self._budget = budget or Budget(max_seconds)
@@ -151,7 +157,11 @@ class StateSpace(Paths):
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
-        self._explore()
+        try:
+            self._explore()
+        finally:
+            if self._ahead is not None:
+                self._ahead.begin()
         if self.stopped is not None:
             self._probe()
         if self._contested:
@@ -169,6 +179,8 @@ class StateSpace(Paths):
                 self.sure = self.depths[here]
                 return
             node = self._movers[here].node
+            if self._ahead is not None and node != END and len(self.states) <= self._max_states:
+                self._await(self._ahead, here)
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
@@ -189,6 +201,25 @@ class StateSpace(Paths):
         for moving in movable(self.positions[here]):
             for outcome in self.model.alphabet[moving.node]:
                 self._put(here, outcome, moving)
+
+    def _await(self, ahead: AheadMoves, here: int) -> None:
+        """Wait until workers have executed a control state.
+
+        Raises:
+            WorkersError: they were lost. The space holds what was explored until then.
+        """
+        seconds = self._budget.left(1 - PROBE_SHARE)
+        try:
+            waited = ahead.reach(here, self.positions, self.states, self._movers, seconds)
+        except WorkersError as error:
+            self.stopped, self.sure = str(error), self.depths[here]
+            raise WorkersError(
+                f"{error}; {here} of {len(self.states)} known control states had been explored, and are in "
+                "the error's 'partial'; explore again with other workers, or without an executor",
+                self,
+            ) from error
+        if waited and self._progress is not None:
+            self._progress(here, len(self.states))
 
     def _probe(self) -> None:
         """Walk on where the search had to stop, and say why it had to."""
@@ -424,6 +455,7 @@ def explore(
     max_seconds: float | None = None,
     max_memory: int | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> StateSpace:
     """Explore every outcome script of a model.
 
@@ -434,9 +466,17 @@ def explore(
         max_seconds: the budget of time.
         max_memory: the budget of memory: MiB that the process may hold.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model, such as a ``ProcessPoolExecutor``, or Dask's
+            ``Client.get_executor()``; none where absent. What is found is the same.
 
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
+
+    Raises:
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is what had been explored.
     """
     budget = Budget(max_seconds, max_memory)
-    return StateSpace(model, interleave=interleave, max_states=max_states, progress=progress, budget=budget)
+    return StateSpace(
+        model, interleave=interleave, max_states=max_states, progress=progress, budget=budget, executor=executor
+    )
