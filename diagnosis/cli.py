@@ -10,6 +10,7 @@ from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
 from diagnosis.commands.draw import draw
 from diagnosis.commands.lab import lab
+from diagnosis.commands.odds import odds
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
 from diagnosis.commands.verify import verify
@@ -25,7 +26,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, draw, lab):
+for _command in (tour, run, coverage, verify, odds, draw, lab):
     app.add_command(_command)
 
 

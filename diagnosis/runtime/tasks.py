@@ -10,7 +10,6 @@ from typing import Any
 
 from diagnosis.runtime.position import Path
 
-
 Ended = tuple[Path, Any, BaseException | None]
 """An action that is through: the path of its branch, what it returned, and what it raised instead."""
 

@@ -150,11 +150,11 @@ class Chances(Shown):
                         totals[place] = None
                     else:
                         totals[place] = total + visits * change * (gains[place] + rest[place])
-        return tuple(
-            Slope(node, chosen, quantity, total) for quantity, total in zip(quantities, totals, strict=True)
-        )
+        return tuple(Slope(node, chosen, quantity, total) for quantity, total in zip(quantities, totals, strict=True))
 
-    def vary(self, node: str, outcomes: Iterable[str], shares: Iterable[Fraction]) -> tuple[tuple[Fraction, Chances], ...]:
+    def vary(
+        self, node: str, outcomes: Iterable[str], shares: Iterable[Fraction]
+    ) -> tuple[tuple[Fraction, Chances], ...]:
         """Compute everything anew for other probabilities of some outcomes of a node.
 
         Args:

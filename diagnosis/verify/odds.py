@@ -57,7 +57,7 @@ class Odds:
 
         Args:
             model: the graph under test.
-            outcomes: node -> outcome -> probability: a number, or a text such as ``1/3`` or ``0.1``. Those of a node sum
+            outcomes: node -> outcome -> probability: a number, or a text such as ``1/3``. Those of a node sum
                 to 1; or all are whole numbers, which are taken in proportion. An outcome that is left out of a node
                 that is named never comes; a node that is not named reports each outcome with the same probability.
             winners: source of an ``any_of`` fork -> first node of a branch, or ``none`` -> the same.
@@ -113,9 +113,7 @@ class Odds:
             raise OddsError(f"{file}: found {type(data).__name__}; allowed: a mapping of {one_of(_PARTS)}")
         try:
             _known("", data, _PARTS)
-            return cls.of(
-                model, data.get("outcomes"), winners=data.get("winners"), callers=data.get("model_calls")
-            )
+            return cls.of(model, data.get("outcomes"), winners=data.get("winners"), callers=data.get("model_calls"))
         except OddsError as error:
             raise OddsError(f"{file}: {error}") from None
 
@@ -230,9 +228,7 @@ def _number(place: str, value: object) -> Fraction:
         if number < 0:
             raise ValueError
     except (ValueError, ZeroDivisionError):
-        raise OddsError(
-            f"odds: {place}: found {value!r}; allowed: a number from 0, or a text such as '1/3'"
-        ) from None
+        raise OddsError(f"odds: {place}: found {value!r}; allowed: a number from 0, or a text such as '1/3'") from None
     return number
 
 

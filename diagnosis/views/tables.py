@@ -50,8 +50,13 @@ class TableError(DiagnosisError):
     """A table was asked for that there is not."""
 
 
-def _frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
-    """Make a frame whose columns have their type even where there is no row."""
+def frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
+    """Make a frame whose columns have their type even where there is no row.
+
+    Args:
+        columns: column -> pandas type.
+        rows: the cells, row by row.
+    """
     import pandas
 
     every = list(rows)
@@ -91,7 +96,7 @@ def runs_table(results: Results) -> pandas.DataFrame:
         "degraded": _TRUTH,
         "stop": _TEXT,
     }
-    return _frame(
+    return frame(
         columns,
         (
             (
@@ -131,7 +136,7 @@ def terminations_table(results: Results) -> pandas.DataFrame:
         groups.setdefault(key, []).append(result.name)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0][1], group[0][2] or ""))
     columns = {"termination_reason": _TEXT, "final_node": _TEXT, "runs": _COUNT, "scenarios": _TEXT}
-    return _frame(columns, ((reason, node, len(names), ", ".join(names)) for (_, reason, node), names in ordered))
+    return frame(columns, ((reason, node, len(names), ", ".join(names)) for (_, reason, node), names in ordered))
 
 
 def events_table(run: Run) -> pandas.DataFrame:
@@ -173,7 +178,7 @@ def events_table(run: Run) -> pandas.DataFrame:
             *(after if branching else ()),
         )
 
-    return _frame(columns, (row(index, event) for index, event in enumerate(run.events)))
+    return frame(columns, (row(index, event) for index, event in enumerate(run.events)))
 
 
 def _after(index: int, event: Event) -> str:
@@ -236,7 +241,7 @@ def coverage_summary(coverage: Coverage) -> pandas.DataFrame:
         joined by commas).
     """
     columns = {"kind": _TEXT, "covered": _COUNT, "total": _COUNT, "percent": "float64", "missing": _TEXT}
-    return _frame(
+    return frame(
         columns,
         (
             (kind, *coverage.counts(kind), _percent(coverage.percent(kind)), ", ".join(coverage.missing(kind)))
@@ -267,7 +272,7 @@ def coverage_table(coverage: Coverage, kind: str | None = None) -> pandas.DataFr
         raise TableError(f"there is no coverage of kind {kind!r}; kinds are {one_of(coverage.kinds)}")
     items = coverage.items if kind is None else coverage.of(kind)
     columns = {"kind": _TEXT, "item": _TEXT, "covered": "bool", "hits": _COUNT, "feasible": "bool"}
-    return _frame(columns, ((item.kind, item.name, item.covered, item.hits, item.feasible) for item in items))
+    return frame(columns, ((item.kind, item.name, item.covered, item.hits, item.feasible) for item in items))
 
 
 def proof_table(proof: Proof) -> pandas.DataFrame:
@@ -281,7 +286,7 @@ def proof_table(proof: Proof) -> pandas.DataFrame:
         ``detail``.
     """
     columns = dict.fromkeys(("property", "kind", "verdict", "statement", "detail"), _TEXT)
-    return _frame(
+    return frame(
         columns,
         (
             (verdict.claim.name, verdict.claim.kind, verdict.word, verdict.claim.statement, verdict.detail)
@@ -331,7 +336,7 @@ def explanation_table(explanation: Explanation) -> pandas.DataFrame:
                 "reason": explanation.reason,
             }
         ]
-    return _frame(columns, (tuple(record[name] for name in names) for record in records))
+    return frame(columns, (tuple(record[name] for name in names) for record in records))
 
 
 def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
@@ -360,9 +365,9 @@ def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
     }
     rows = list(_rule_rows(graph))
     if not graph.topology.forks:
-        return _frame(columns, (row for row, _ in rows))
+        return frame(columns, (row for row, _ in rows))
     joins = {"join": _TEXT, "wait": _TEXT, "max_concurrency": _SOME}
-    return _frame(
+    return frame(
         {**columns, **joins},
         (
             (*row, *((None, None, None) if fork is None else (fork.join, fork.wait, fork.max_concurrency)))
