@@ -14,6 +14,7 @@ from diagnosis.runtime import DefinitionError, Model, State, one_of
 from diagnosis.state import COUNTERS
 from diagnosis.topology import GRAPH, LONGEST_RUN, NODES
 from diagnosis.trace import trace_of
+from diagnosis.trust import BOUNDARY
 
 
 async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
@@ -33,6 +34,7 @@ def diagnosis_model() -> Model:
         short_forms=DiagnosisForms(),
         classify=classify,
         trace=trace_of,
+        boundary=BOUNDARY,
     )
 
 

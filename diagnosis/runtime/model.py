@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from diagnosis.runtime.boundary import Boundary
 from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import CompiledGraph
 from diagnosis.runtime.decisions import Event, State, is_text
@@ -109,6 +110,7 @@ class Model(Shown):
             letter; ``None`` for one outside the alphabet. The report of a Command is its update.
         trace: ``run -> trace map``, for the record of a run; its transitions and ending where absent.
         input: what runs start with when explored.
+        boundary: what its text must not reach, where that is claimed.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Model(Shown):
     classify: Callable[[str, Report, State], str | None] | None = None
     trace: Callable[[Run], Mapping[str, Any] | None] | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
+    boundary: Boundary | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, CompiledGraph):
@@ -132,6 +135,10 @@ class Model(Shown):
         if not all(isinstance(claim, Property) for claim in self.properties):
             raise DefinitionError(
                 f"the properties of model {self.name!r} must be made by always, sometimes, ends or bound"
+            )
+        if self.boundary is not None and not isinstance(self.boundary, Boundary):
+            raise DefinitionError(
+                f"the boundary of model {self.name!r} must be a Boundary, found {type(self.boundary).__name__}"
             )
         for what, function in (("classify", self.classify), ("trace", self.trace)):
             if function is not None and not callable(function):

@@ -128,7 +128,7 @@ class StateSpace(Paths):
         self._entered: dict[int, Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
         self.races = Races()
-        self._keys = StateKeys(self._definition, self.projection)
+        self._keys = self._state_keys()
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
         self._deadline = float("inf")
@@ -142,6 +142,10 @@ class StateSpace(Paths):
             self._prune()
         if self._progress is not None:
             self._progress(len(self.states), len(self.states))
+
+    def _state_keys(self) -> StateKeys:
+        """Give what tells control states apart; called when a search begins."""
+        return StateKeys(self._definition, self.projection)
 
     def _explore(self) -> None:
         """Put every outcome into every control state, breadth first."""
