@@ -40,6 +40,12 @@ from .runtime import (
     Append as Append,
 )
 from .runtime import (
+    Barrier as Barrier,
+)
+from .runtime import (
+    Boundary as Boundary,
+)
+from .runtime import (
     Command as Command,
 )
 from .runtime import (
@@ -238,10 +244,25 @@ from .trace import (
     trace_of as trace_of,
 )
 from .verify import (
+    Chances as Chances,
+)
+from .verify import (
     Coverage as Coverage,
 )
 from .verify import (
+    Flow as Flow,
+)
+from .verify import (
+    FlowError as FlowError,
+)
+from .verify import (
     Lasso as Lasso,
+)
+from .verify import (
+    Odds as Odds,
+)
+from .verify import (
+    OddsError as OddsError,
 )
 from .verify import (
     Proof as Proof,
@@ -256,10 +277,16 @@ from .verify import (
     Verdict as Verdict,
 )
 from .verify import (
+    check_flow as check_flow,
+)
+from .verify import (
     explore as explore,
 )
 from .verify import (
     measure as measure,
+)
+from .verify import (
+    outcome_odds as outcome_odds,
 )
 from .verify import (
     prove as prove,
@@ -280,6 +307,9 @@ from .views import (
     RenderError as RenderError,
 )
 from .views import (
+    barriers_table as barriers_table,
+)
+from .views import (
     coverage_summary as coverage_summary,
 )
 from .views import (
@@ -289,10 +319,19 @@ from .views import (
     draw as draw,
 )
 from .views import (
+    endings_table as endings_table,
+)
+from .views import (
     events_table as events_table,
 )
 from .views import (
+    executions_table as executions_table,
+)
+from .views import (
     explanation_table as explanation_table,
+)
+from .views import (
+    flow_table as flow_table,
 )
 from .views import (
     proof_table as proof_table,
@@ -304,6 +343,9 @@ from .views import (
     runs_table as runs_table,
 )
 from .views import (
+    sensitivity_table as sensitivity_table,
+)
+from .views import (
     shipped_notebooks as shipped_notebooks,
 )
 from .views import (
@@ -311,6 +353,9 @@ from .views import (
 )
 from .views import (
     terminations_table as terminations_table,
+)
+from .views import (
+    vary_table as vary_table,
 )
 from .views import (
     write_report as write_report,
@@ -326,6 +371,9 @@ __all__ = [
     "ActionError",
     "Actions",
     "Append",
+    "Barrier",
+    "Boundary",
+    "Chances",
     "Command",
     "CompileError",
     "CompiledGraph",
@@ -347,6 +395,8 @@ __all__ = [
     "Explanation",
     "FileError",
     "Finding",
+    "Flow",
+    "FlowError",
     "Fork",
     "FrozenError",
     "InputError",
@@ -356,6 +406,8 @@ __all__ = [
     "Merge",
     "Model",
     "Move",
+    "Odds",
+    "OddsError",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -389,21 +441,27 @@ __all__ = [
     "ValueRefusedError",
     "Verdict",
     "always",
+    "barriers_table",
     "bound",
     "build_graph",
     "build_trace",
+    "check_flow",
     "coverage_summary",
     "coverage_table",
     "diagnosis_model",
     "draw",
+    "endings_table",
     "ends",
     "events_table",
+    "executions_table",
     "explanation_table",
     "explore",
+    "flow_table",
     "freeze",
     "load",
     "measure",
     "models",
+    "outcome_odds",
     "proof_table",
     "prove",
     "register_immutable",
@@ -413,6 +471,7 @@ __all__ = [
     "runs_table",
     "scenario_for",
     "scenario_text",
+    "sensitivity_table",
     "shipped",
     "shipped_names",
     "shipped_notebooks",
@@ -422,6 +481,7 @@ __all__ = [
     "terminations_table",
     "thaw",
     "trace_of",
+    "vary_table",
     "write_report",
     "write_scenario",
 ]

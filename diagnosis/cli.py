@@ -9,6 +9,7 @@ import click
 from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
 from diagnosis.commands.draw import draw
+from diagnosis.commands.flow import flow
 from diagnosis.commands.lab import lab
 from diagnosis.commands.odds import odds
 from diagnosis.commands.run import run
@@ -26,7 +27,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, odds, draw, lab):
+for _command in (tour, run, coverage, verify, flow, odds, draw, lab):
     app.add_command(_command)
 
 

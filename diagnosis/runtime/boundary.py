@@ -74,8 +74,8 @@ class Boundary:
         barriers: the claims.
         untrusted: the nodes that write untrusted text; all that have no real action where ``None``.
         inputs: the input keys whose text is untrusted; those of the model's input where ``None``.
-        handed: node -> pure function from the state to what its model is handed, all of which a hostile fake copies; the
-            whole state where absent.
+        handed: node -> pure function from the state to what its model is handed, all of which a hostile fake copies;
+            the whole state where absent.
         reports: node -> function from a report of the alphabet and a :class:`Voice` to a hostile report that decisions
             read alike; where absent, every text is replaced and every key that the node owns is written.
         real: node -> the action that really runs there, in place of the alphabet. It must wait for nothing.

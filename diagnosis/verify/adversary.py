@@ -127,7 +127,7 @@ class Adversary:
         def run(state: State) -> Any:
             seen = state if log is None or not isinstance(state, Recorder) else _Aside(state, log.key)
             try:
-                given: Any = action(seen, RunConfig()) if count == 2 else action(seen)  # type: ignore[call-arg,arg-type]
+                given: Any = action(seen, RunConfig()) if count == 2 else action(seen)
                 return _finished(given) if hasattr(given, "send") else given
             except Exception as error:
                 self.failures.append(f"the real action of node {node!r} failed: {told(error)}")
@@ -158,11 +158,14 @@ class Adversary:
 
     def _reported(self, node: str, base: Any, voice: Speaker) -> Any:
         if isinstance(base, Command):
-            goto = base.goto
-            if not isinstance(goto, str):
-                goto = [
-                    Send(way.goto, self._update(way.update, voice)) if isinstance(way, Send) else way for way in goto
+            goto: str | list[str | Send] = (
+                base.goto
+                if isinstance(base.goto, str)
+                else [
+                    Send(way.goto, self._update(way.update, voice)) if isinstance(way, Send) else way
+                    for way in base.goto
                 ]
+            )
             return Command(goto, self._update(base.update, voice), reason=base.reason)
         hook = self.boundary.reports.get(node)
         if hook is not None:

@@ -71,7 +71,8 @@ class Twins:
         Returns:
             How many were run.
         """
-        done, before = 0, ()
+        done = 0
+        before: Script = ()
         ways: list[list[_At] | None] = [self._begin]
         for script in scripts:
             same = 0
@@ -92,19 +93,23 @@ class Twins:
         executions = []
         for moves, at in zip(self._all, here, strict=True):
             if mover(at.place).node != call[0]:
-                return self._differs(script, f"node {mover(at.place).node!r} comes in place of {call[0]!r}")
+                self._differs(script, f"node {mover(at.place).node!r} comes in place of {call[0]!r}")
+                return None
             executions.append(moves.execute(at.place, at.state, mover(at.place), call[1]))
         first = executions[0]
         for (_, barriers), other in zip(self._others, executions[1:], strict=True):
             if self._event(first) != self._event(other):
-                return self._differs(script, f"{call[0]!r} goes on as {self._event(first)}, or as {self._event(other)}")
+                self._differs(script, f"{call[0]!r} goes on as {self._event(first)}, or as {self._event(other)}")
+                return None
             for barrier in barriers:
                 self._compare(barrier, first, other, script)
         onward: list[_At] = []
         for moves, at, done in zip(self._all, here, executions, strict=True):
             left = self._left(moves, at, done, call)
             if left is None:
-                return None if last else self._differs(script, "one of a pair stops with an error")
+                if not last:
+                    self._differs(script, "one of a pair stops with an error")
+                return None
             onward.append(left)
         return onward
 

@@ -1,8 +1,10 @@
 """What people look at: pictures of graphs, runs and coverage, tables, and the displays of notebooks."""
 
+from diagnosis.views.chance_tables import endings_table, executions_table, sensitivity_table, vary_table
 from diagnosis.views.diagram import ENDINGS, Diagram, Drawable, draw
 from diagnosis.views.dot import DrawError, dot_text
 from diagnosis.views.files import FileError
+from diagnosis.views.flow_tables import barriers_table, flow_table
 from diagnosis.views.mermaid import mermaid_text
 from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.render import Engine, RenderError, find_engine, render
@@ -30,13 +32,17 @@ __all__ = [
     "RenderError",
     "ShippedError",
     "TableError",
+    "barriers_table",
     "coverage_summary",
     "coverage_table",
     "dot_text",
     "draw",
+    "endings_table",
     "events_table",
+    "executions_table",
     "explanation_table",
     "find_engine",
+    "flow_table",
     "mermaid_text",
     "plantuml_text",
     "proof_table",
@@ -44,8 +50,10 @@ __all__ = [
     "report_html",
     "rules_table",
     "runs_table",
+    "sensitivity_table",
     "shipped_notebooks",
     "shipped_scenarios",
     "terminations_table",
+    "vary_table",
     "write_report",
 ]
