@@ -11,6 +11,7 @@ from diagnosis.runtime import (
     Action,
     Boundary,
     Command,
+    Definition,
     DiagnosisError,
     Model,
     Node,
@@ -76,8 +77,8 @@ class Adversary:
     def __init__(self, model: Model, boundary: Boundary, projection: Collection[str], canaries: Canaries) -> None:
         self.model, self.boundary, self.canaries = model, boundary, canaries
         self.failures: list[str] = []
-        self._projection = set(projection)
         self._definition = model.graph.definition
+        self._projection = set(projection) - _aside(self._definition)
         names = self._definition.names
         named = (*boundary.real, *boundary.handed, *boundary.reports, *(boundary.untrusted or ()))
         for node in (*named, *(node for barrier in boundary.barriers for node in barrier.nodes)):
@@ -214,6 +215,23 @@ class Adversary:
             )
         except Exception:  # a type of the user's own refuses it
             return False
+
+
+def _aside(definition: Definition) -> set[str]:
+    """Give the keys that only entry and exit updates read, and from which no decision learns anything."""
+    decisive: set[str] = set()
+    for conditional in definition.conditionals:
+        reads = conditional.decision.reads
+        decisive.update(definition.keys if reads is None else reads)
+    for node in definition.nodes:
+        for reading in (node.attempt, node.outcome):
+            decisive.update(reading.reads if reading else ())
+    effects = [effect for node in definition.nodes for effect in node.effects]
+    while True:
+        more = {key for effect in effects if set(effect.writes) & decisive for key in effect.reads} - decisive
+        if not more:
+            return {key for effect in effects for key in effect.reads} - decisive
+        decisive |= more
 
 
 class _Aside(Mapping[str, Any]):

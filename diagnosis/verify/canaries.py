@@ -27,15 +27,18 @@ class Canaries:
 
         Args:
             sources: the sources.
-            replaced: those whose text is another one, of another length.
+            replaced: a text of any of those is another one, of another length.
         """
-        numbers = []
-        for source in sources:
+        told = sorted(sources)
+        for source in told:
             if source not in self._numbers:
                 self._numbers[source] = len(self._names)
                 self._names.append(source)
-            numbers.append((self._numbers[source], source in replaced))
-        return "".join(f"(OTHER TEXT, canary-{n:05}.)" if other else f"[canary {n}]" for n, other in sorted(numbers))
+        numbers = [self._numbers[source] for source in told]
+        if any(source in replaced for source in told):
+            # The whole of it, so that no part of the text is the same in both twins.
+            return "".join(f"(OTHER TEXT, canary-{number:05}.)" for number in numbers)
+        return "".join(f"[canary {number}]" for number in numbers)
 
     def sources(self, value: Any) -> frozenset[str]:
         """Give the sources whose canaries a value holds, in any depth.

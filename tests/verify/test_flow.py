@@ -28,6 +28,7 @@ from diagnosis import (
     diagnosis_model,
 )
 from diagnosis.evidence import build_retry_context, build_verified_input, fallback_answer
+from diagnosis.state import gap_facts
 from diagnosis.trust import BOUNDARY
 from diagnosis.views import barriers_table, flow_table
 
@@ -135,7 +136,8 @@ def test_text_that_decides_beyond_what_routing_reads_leaves_it_unproven():
 def test_without_a_boundary_every_node_and_input_is_untrusted():
     flow = check_flow(dataclasses.replace(chain(), boundary=None))
     assert flow.sources == ("search", "shorten", "answer")
-    assert flow.holds and not flow.verdicts
+    assert flow.holds
+    assert not flow.verdicts
     assert ("search.found", "shorten", "short") in rows(flow)
 
 
@@ -153,7 +155,7 @@ def test_a_real_action_that_fails_or_waits_is_refused_by_name():
         await asyncio.sleep(0)
         return {}
 
-    with pytest.raises(FlowError, match="real action of node 'shorten' failed: .*no disk"):
+    with pytest.raises(FlowError, match=r"real action of node 'shorten' failed: .*no disk"):
         check_flow(chain(), real={"shorten": broken})
     with pytest.raises(FlowError, match="waits for something"):
         check_flow(chain(), real={"shorten": waiting})
@@ -239,7 +241,8 @@ def test_a_graph_that_may_go_on_for_ever_is_run_along_every_transition():
         ),
     )
     flow = check_flow(model)
-    assert flow.holds and not flow.every_script
+    assert flow.holds
+    assert not flow.every_script
     assert "a script through every transition" in flow.counted
     assert not check_flow(model, real={"say": lambda state: {"answer": state["note"]}}).holds
 
@@ -300,8 +303,7 @@ LEAKS = {
     "whole verifier output": ("evidence_retry", lambda s: {"evidence_retry_context": s["verifier_output"]}),
     "other fields of a gap fact": (
         "evidence_retry",
-        lambda s: {"evidence_retry_context": {"gaps": [dict(f) for f in s["verifier_output"]["facts_checked"]
-                                                       if hasattr(f, "get") and f.get("verification") == "no_evidence"]}},
+        lambda s: {"evidence_retry_context": {"gaps": list(gap_facts(s["verifier_output"]))}},
     ),
     "executor output in the gaps": (
         "evidence_retry",
