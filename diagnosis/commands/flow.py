@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, common, terminal
+from diagnosis.commands.options import budgets, common, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED, print_json
-from diagnosis.verify import MAX_SCRIPTS, MAX_STATES, check_flow
-from diagnosis.verify.chances import script_text
+from diagnosis.verify import MAX_SCRIPTS, check_flow
+from diagnosis.verify.chain import script_text
 from diagnosis.verify.flow import SHOWN
 from diagnosis.views.terminal import progress, safe
 
@@ -16,7 +16,6 @@ from diagnosis.views.terminal import progress, safe
 @click.command()
 @click.argument("graph", required=False)
 @click.option("--scripts", "as_scripts", is_flag=True, help="Show the shortest script of every flow.")
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
 @click.option(
     "--max-scripts",
     type=click.IntRange(1),
@@ -24,13 +23,7 @@ from diagnosis.views.terminal import progress, safe
     show_default=True,
     help="Scripts that are run in pairs; where there are more, one through each transition.",
 )
-@click.option(
-    "--max-seconds",
-    type=Finite(0, min_open=True),
-    default=MAX_SECONDS,
-    show_default=True,
-    help="Budget of time of the exploration.",
-)
+@budgets
 @common
 def flow(
     graph: str | None,

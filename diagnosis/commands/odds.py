@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, terminal
+from diagnosis.commands.options import NonEmptyPath, budgets, common, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import RefusedError, print_json
-from diagnosis.verify import MAX_STATES, Chances, Odds, Slope, as_share, outcome_odds
+from diagnosis.verify import Chances, Odds, Slope, as_share, outcome_odds
 from diagnosis.verify.chances import exact, told
 from diagnosis.views.chance_tables import quantity_text
 from diagnosis.views.terminal import Terminal, progress, safe
@@ -39,10 +39,7 @@ GRID = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
     type=NonEmptyPath(path_type=Path, dir_okay=False),
     help="Save the picture with probabilities there; its ending chooses, as for draw.",
 )
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
-@click.option(
-    "--max-seconds", type=Finite(0, min_open=True), default=MAX_SECONDS, show_default=True, help="Budget of time."
-)
+@budgets
 @common
 def odds(
     graph: str | None,

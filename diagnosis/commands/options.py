@@ -14,7 +14,7 @@ from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
-from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
+from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
 
 MAX_SECONDS = 30.0
@@ -41,6 +41,27 @@ def common(command: F) -> F:
         multiple=True,
         metavar="NAME=MODULE:ATTRIBUTE",
         help="A model of your own by name; may be given more than once.",
+    )(command)
+
+
+def budgets(command: F) -> F:
+    """Give a command the options --max-states and --max-seconds.
+
+    Args:
+        command: the command's function; it takes ``max_states`` and ``max_seconds``.
+
+    Returns:
+        The function with the options.
+    """
+    command = click.option(
+        "--max-seconds",
+        type=Finite(0, min_open=True),
+        default=MAX_SECONDS,
+        show_default=True,
+        help="Budget of time of the exploration.",
+    )(command)
+    return click.option(
+        "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
     )(command)
 
 

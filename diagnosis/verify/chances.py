@@ -9,21 +9,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from diagnosis.runtime import Model, Position, Shown
+from diagnosis.verify.chain import ONE, ZERO, changed, parts, plain, visited, weighed
 from diagnosis.verify.linear import Rows, solved
 from diagnosis.verify.odds import Odds, OddsError
 from diagnosis.verify.paths import Transition
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
-
-MAX_LOOP = 300
-"""Control states of one loop whose equations are solved."""
 
 EXECUTIONS = "executions"
 MODEL_CALLS = "model calls"
 
 Quantity = str | tuple[str, str]
 """``executions``, ``model calls``, or an ending."""
-
-_ZERO, _ONE = Fraction(0), Fraction(1)
 
 
 class Ending(NamedTuple):
@@ -83,7 +79,7 @@ class Chances(Shown):
     @cached_property
     def executions(self) -> Mapping[str, Fraction]:
         """Node -> how often a run is expected to execute it."""
-        found = dict.fromkeys(self.model.graph.definition.names, _ZERO)
+        found = dict.fromkeys(self.model.graph.definition.names, ZERO)
         for edge, flow in self.flows:
             found[self.space.node(edge.source)] += flow
         return found
@@ -91,12 +87,12 @@ class Chances(Shown):
     @property
     def expected_executions(self) -> Fraction:
         """The node executions that a run is expected to take."""
-        return sum(self.executions.values(), _ZERO)
+        return sum(self.executions.values(), ZERO)
 
     @property
     def expected_calls(self) -> Fraction:
         """The executions of nodes that call a model which a run is expected to take."""
-        return sum((self.executions[node] for node in self.odds.callers), _ZERO)
+        return sum((self.executions[node] for node in self.odds.callers), ZERO)
 
     @cached_property
     def endings(self) -> Mapping[Ending, Fraction]:
@@ -106,7 +102,7 @@ class Chances(Shown):
             for edge, weight in zip(edges, weights, strict=True):
                 ending = self._ending(edge)
                 if ending is not None:
-                    found[ending] = found.get(ending, _ZERO) + visits * weight
+                    found[ending] = found.get(ending, ZERO) + visits * weight
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     def _ending(self, edge: Transition) -> Ending | None:
@@ -135,7 +131,7 @@ class Chances(Shown):
         chosen = tuple(dict.fromkeys(outcomes))
         changes = self.odds.slopes(node, chosen)
         quantities: tuple[str | Ending, ...] = (EXECUTIONS, MODEL_CALLS, *self.endings)
-        totals: list[Fraction | None] = [_ZERO] * len(quantities)
+        totals: list[Fraction | None] = [ZERO] * len(quantities)
         for index, visits in enumerate(self.visits):
             if not visits or self.space.node(index) != node:
                 continue
@@ -173,7 +169,7 @@ class Chances(Shown):
 
     @property
     def _nothing(self) -> list[Fraction]:
-        return [_ZERO] * (2 + len(self.endings))
+        return [ZERO] * (2 + len(self.endings))
 
     def _gains(self, edge: Transition) -> list[Fraction]:
         """Give what one transition adds to each quantity."""
@@ -186,10 +182,10 @@ class Chances(Shown):
     def _rest(self) -> list[list[Fraction] | None]:
         """For each control state what a run is still expected to add; ``None`` where it need not end."""
         rest: list[list[Fraction] | None] = [None] * len(self.space.states)
-        for part in reversed(_parts(self.space)):
+        for part in reversed(parts(self.space)):
             places = {index: place for place, index in enumerate(part)}
             right: Rows = []
-            matrix = [[_ONE if row == column else _ZERO for column in places] for row in places]
+            matrix = [[ONE if row == column else ZERO for column in places] for row in places]
             known = True
             for row, index in enumerate(part):
                 sums = self._nothing
@@ -206,7 +202,7 @@ class Chances(Shown):
                         break
                     sums = [a + weight * (b + c) for a, b, c in zip(sums, self._gains(edge), later, strict=True)]
                 right.append(sums)
-            values = None if not known else right if _plain(self.space, part) else solved(matrix, right)
+            values = None if not known else right if plain(self.space, part) else solved(matrix, right)
             for index, place in places.items():
                 rest[index] = None if values is None else values[place]
         return rest
@@ -298,116 +294,4 @@ def outcome_odds(
             f"the odds of graph {model.name!r} need every control state, but {space.stopped}; give a larger budget"
         )
     weights = [weighed(odds, space, index) for index in range(len(space.states))]
-    return Chances(model, odds, space, _visits(space, weights), weights)
-
-
-def weighed(odds: Odds, space: StateSpace, index: int) -> list[Fraction]:
-    """Give the probability of each transition of a control state.
-
-    Args:
-        odds: the odds.
-        space: the control states.
-        index: one of them.
-    """
-    found, total = _drawn(odds, space, index, odds.outcomes.get(space.node(index), {}))
-    if found and not total:
-        raise OddsError(
-            f"odds: {space.node(index)}: found 0 for every outcome that is possible after "
-            f"{script_text(space.script_to(index)) or 'START'}; allowed: more than 0 for one of them"
-        )
-    return [weight / total for weight in found]
-
-
-def changed(odds: Odds, space: StateSpace, index: int, changes: Mapping[str, Fraction]) -> list[Fraction]:
-    """Give how the probability of each transition of a control state changes with those of its outcomes.
-
-    Args:
-        odds: the odds.
-        space: the control states.
-        index: one of them.
-        changes: outcome -> how its probability changes.
-    """
-    found, total = _drawn(odds, space, index, odds.outcomes[space.node(index)])
-    slopes, slope = _drawn(odds, space, index, changes)
-    return [(up * total - weight * slope) / total**2 for weight, up in zip(found, slopes, strict=True)]
-
-
-def _drawn(
-    odds: Odds, space: StateSpace, index: int, outcomes: Mapping[str, Fraction]
-) -> tuple[list[Fraction], Fraction]:
-    """Give each transition the part of its outcome's number that its winner has, and the sum of the numbers."""
-    edges, node = space.outgoing[index], space.node(index)
-    winners: dict[str, Fraction] = {}
-    for edge in edges:
-        winners[edge.outcome] = winners.get(edge.outcome, _ZERO) + odds.weight(node, edge.winner)
-    for edge in edges:
-        if not winners[edge.outcome]:
-            raise OddsError(f"odds: winners.{node}: found 0 for every branch that can win after {edge.outcome!r}")
-    total = sum((outcomes[outcome] for outcome in winners), _ZERO)
-    return [outcomes[e.outcome] * odds.weight(node, e.winner) / winners[e.outcome] for e in edges], total
-
-
-def script_text(script: Sequence[Sequence[str]]) -> str:
-    """Give a script in one line, such as ``planner=COMPLETED > executor=FAILED``.
-
-    Args:
-        script: node, outcome and, where it opens an ``any_of`` fork, winner, execution by execution.
-    """
-    return " > ".join(f"{node}={outcome}{f' ({won[0]} wins)' if won else ''}" for node, outcome, *won in script)
-
-
-def _plain(space: StateSpace, part: Sequence[int]) -> bool:
-    return len(part) == 1 and all(edge.target != part[0] for edge in space.outgoing[part[0]])
-
-
-def _parts(space: StateSpace) -> list[list[int]]:
-    """Give the loops, and all other control states alone, each before those that it leads to."""
-    part_of: dict[int, tuple[int, ...]] = {index: (index,) for index in range(len(space.states))}
-    for loop in space.cycles:
-        if len(loop) > MAX_LOOP:
-            raise OddsError(
-                f"a loop of {len(loop)} control states through {space.node(loop[0])!r} is too large to solve; "
-                f"allowed: {MAX_LOOP}; bound it by a counter, and each state comes once"
-            )
-        part_of.update(dict.fromkeys(loop, tuple(loop)))
-    waiting = dict.fromkeys(part_of.values(), 0)
-    onward: dict[tuple[int, ...], list[tuple[int, ...]]] = {part: [] for part in waiting}
-    for edge in space.transitions:
-        if edge.target is not None and part_of[edge.source] != part_of[edge.target]:
-            onward[part_of[edge.source]].append(part_of[edge.target])
-            waiting[part_of[edge.target]] += 1
-    ready = [part for part, count in waiting.items() if not count]
-    for part in ready:
-        for later in onward[part]:
-            waiting[later] -= 1
-            if not waiting[later]:
-                ready.append(later)
-    return [list(part) for part in ready]
-
-
-def _visits(space: StateSpace, weights: Sequence[Sequence[Fraction]]) -> list[Fraction]:
-    """Give how often a run is expected to be in each control state."""
-    visits = [_ONE if index == 0 else _ZERO for index in range(len(space.states))]
-    for part in _parts(space):
-        if not any(visits[index] for index in part):
-            continue
-        if not _plain(space, part):
-            places = {index: place for place, index in enumerate(part)}
-            matrix = [[_ONE if row == column else _ZERO for column in places] for row in places]
-            for index in part:
-                for edge, weight in zip(space.outgoing[index], weights[index], strict=True):
-                    if edge.target in places:
-                        matrix[places[edge.target]][places[index]] -= weight
-            values = solved(matrix, [[visits[index]] for index in part])
-            if values is None:
-                raise OddsError(
-                    f"a run goes on for ever with a probability that is not 0, in a loop through "
-                    f"{space.node(part[0])!r}; give an outcome that leaves it a probability of more than 0"
-                )
-            for index, place in places.items():
-                visits[index] = values[place][0]
-        for index in part:
-            for edge, weight in zip(space.outgoing[index], weights[index], strict=True):
-                if edge.target is not None and edge.target not in part:
-                    visits[edge.target] += visits[index] * weight
-    return visits
+    return Chances(model, odds, space, visited(space, weights), weights)

@@ -24,7 +24,7 @@ def flow_table(flow: Flow) -> pandas.DataFrame:
         Columns ``source`` (``node.key`` or ``input.key``), ``node`` (which writes it there), ``key``,
         ``executions`` (of the shortest script) and ``script`` (``node=outcome > node=outcome``).
     """
-    from diagnosis.verify.chances import script_text
+    from diagnosis.verify.chain import script_text
 
     columns = {"source": _TEXT, "node": _TEXT, "key": _TEXT, "executions": "int64", "script": _TEXT}
     return frame(
@@ -43,7 +43,7 @@ def barriers_table(flow: Flow) -> pandas.DataFrame:
         Columns ``barrier``, ``verdict`` (``holds``, ``broken`` or ``not proven``), ``statement``, ``detail``, ``pairs``
         (scripts that were run in pairs) and ``script`` (that breaks it; missing where none was found).
     """
-    from diagnosis.verify.chances import script_text
+    from diagnosis.verify.chain import script_text
 
     columns = {
         "barrier": _TEXT,
