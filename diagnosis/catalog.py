@@ -15,6 +15,7 @@ from diagnosis.scale import noted
 from diagnosis.state import COUNTERS
 from diagnosis.topology import GRAPH, LONGEST_RUN, NODES
 from diagnosis.trace import summary_of, trace_of
+from diagnosis.trust import BOUNDARY
 
 
 async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
@@ -35,6 +36,7 @@ def diagnosis_model() -> Model:
         classify=classify,
         trace=trace_of,
         summary=summary_of,
+        boundary=BOUNDARY,
     )
     return noted(model, f"{__name__}:diagnosis_model")
 

@@ -9,10 +9,18 @@ from diagnosis.runtime import Definition
 
 
 class Recorder(Mapping[str, Any]):
-    """A state that remembers which keys were read."""
+    """A state that remembers which keys were read.
+
+    Args:
+        state: the state.
+
+    Attributes:
+        plain: the state itself, for a look that is not to be remembered.
+        reads: the keys that were read.
+    """
 
     def __init__(self, state: Mapping[str, Any]) -> None:
-        self._state = state
+        self.plain = self._state = state
         self.reads: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:

@@ -153,7 +153,7 @@ class StateSpace(Paths):
         self._entered: dict[tuple[int, str], Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
         self.races = Races()
-        self._keys = StateKeys(self._definition, self.projection, free=self.interleaved)
+        self._keys = self._state_keys()
         self._judge = Judge(self._definition, self.projection)
         self._projected = set(self.projection)
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
@@ -168,6 +168,10 @@ class StateSpace(Paths):
             self._prune()
         if self._progress is not None:
             self._progress(len(self.states), len(self.states))
+
+    def _state_keys(self) -> StateKeys:
+        """Give what tells control states apart; called when a search begins."""
+        return StateKeys(self._definition, self.projection, free=self.interleaved)
 
     def _explore(self) -> None:
         """Put every outcome into every control state, breadth first."""
