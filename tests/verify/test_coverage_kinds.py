@@ -14,7 +14,7 @@ from random_forks import forked_terms, model_of
 from diagnosis.catalog import diagnosis_model
 from diagnosis.runtime import END, START, Condition, Decision, Model, Replace, Rule, StateGraph
 from diagnosis.scenarios import Scenario, load, run_scenario, run_suite
-from diagnosis.verify import FURTHER, KINDS, CoverageError, explore, measure, scenario_for
+from diagnosis.verify import FURTHER, KINDS, CoverageError, StateSpace, explore, measure, scenario_for
 
 TOTALS = {"node": 8, "route": 14, "edge": 18, "reason": 28, "rule": 26, "outcome": 36, "condition": 56, "mcdc": 28}
 FURTHER_TOTALS = {"edge_pair": 31, "outcome_edge": 43, "transition": 1517, "masking": 28, "decisive": 28}
@@ -101,7 +101,7 @@ def test_what_no_script_reaches_is_listed_as_proven_infeasible_and_is_in_no_tota
 
 def test_what_exploration_did_not_get_to_is_not_decided_and_not_called_infeasible():
     model = unreachable_guard()
-    coverage = measure(model, [], space=explore(model, max_states=2))
+    coverage = measure(model, [], space=StateSpace(model, max_depth=1))
     assert coverage.infeasible == ()
     assert coverage.counts("node") == (0, 4)
     assert coverage.standing("node", "missing") == ("router",)

@@ -24,7 +24,7 @@ from test_races import MISTAKES
 from verdicts import verdict
 
 from diagnosis.runtime import Append, Fork, Model, always, sometimes
-from diagnosis.verify import DisagreementError, Verdict, explore, prove
+from diagnosis.verify import Budget, DisagreementError, Verdict, explore, prove
 from diagnosis.verify.orders import Orders
 
 
@@ -212,7 +212,7 @@ def test_a_mistake_behind_a_branch_that_fails_each_time_takes_another_order():
 
 
 def test_verdicts_that_differ_are_an_error():
-    orders = Orders(lattice(2), max_states=100)
+    orders = Orders(lattice(2), max_states=100, budget=Budget())
     claim = always("calm", "x", lambda m: m.node != "w1")
     assert orders.agreed(Verdict(claim, False, "broken", (("plan", "ok"),))).holds is False
     with pytest.raises(
