@@ -145,12 +145,7 @@ class Abreast:
     def _joined(self) -> bool:
         """Merge what the branches wrote; what cannot be merged is left to whoever takes over."""
         opening = self._opening
-        parts = [
-            (number, name, [(key, value, node) for key, value in writes])
-            for number, (name, (node, _, _), writes) in enumerate(
-                zip(self._names, opening.targets, self._writes, strict=True)
-            )
-        ]
+        parts = zip(range(len(self._names)), self._names, self._writes, strict=True)
         try:
             self.state, _ = self._branching.joined(opening.source, (), self._base, parts)
         except JoinError:

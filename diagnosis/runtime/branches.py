@@ -243,7 +243,7 @@ class Branches:
                         raise limit_met(record.limit, node)
                     track.before = child.state
                     if step.prepares:
-                        child, track.attempt = self._step.prepared(child, step, node)
+                        child, track.attempt = self._step.prepared(child, step)
                     view = MappingProxyType(child.state)
                     try:
                         if takes_config:

@@ -338,8 +338,7 @@ def _more(child: Child, reported: Reported) -> Written:
     """Give what a branch wrote, with what its node wrote now."""
     if not reported.writes:
         return child.writes
-    node = reported.event.node
-    return child.writes, tuple([(key, value, node) for key, value in reported.writes])
+    return child.writes, tuple(reported.writes)
 
 
 def closable(fork: Forked) -> bool:

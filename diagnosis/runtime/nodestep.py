@@ -24,7 +24,7 @@ from diagnosis.runtime.errors import (
 )
 from diagnosis.runtime.fanouts import FanOut, FanOuts
 from diagnosis.runtime.frozen import ATOMS, MARKERS, FrozenList, freeze
-from diagnosis.runtime.position import Opening, Position
+from diagnosis.runtime.position import Opening, Position, Wrote
 from diagnosis.runtime.strategies import Merging, refuse_marker
 
 Report = Mapping[str, Any]
@@ -33,8 +33,8 @@ Report = Mapping[str, Any]
 Merges = Mapping[str, Merging | None]
 """State key -> how a new value is put together with the old one; ``None`` where it takes its place."""
 
-Writes = list[tuple[str, Any]]
-"""What was written, in order: (key, frozen value) before it is merged."""
+Writes = list[Wrote]
+"""What was written, in order, before it is merged."""
 
 _KEPT_EVENTS = 1024
 
@@ -277,11 +277,12 @@ class NodeStep:
             self._refuse_keys(report)
             raise ReportError(f"node {self._name!r} wrote {key!r}: {error}", node=self._name) from error
         if log is not None:
-            log.extend(report.items())
+            name = self._name
+            log += [(key, value, name) for key, value in report.items()]
             if self._log_key in report:
                 log[:] = [write for write in log if write[0] != self._log_key]
             if self._whole:
-                log.extend([(key, None) for key in self._whole if key not in report])
+                log += [(key, None, name) for key in self._whole if key not in report]
         if self._plain:
             way = goto or self._way or self._decide(position, merged, log)
             return way.position, merged, way.plain, report
@@ -307,7 +308,7 @@ class NodeStep:
                 self._compare(own, record)
             merged[self._log_key] = merged[self._log_key].extended_by_one(record)
             if log is not None:
-                log.append((self._log_key, FrozenList((record,))))
+                log.append((self._log_key, FrozenList((record,)), self._name))
         return way.position, merged, event, report
 
     def _mapping(self, update: object) -> dict[str, Any]:
@@ -355,7 +356,7 @@ class NodeStep:
                         refuse_marker(value)
                 merged[key] = value if merge is None else merge(state[key], value)
                 if log is not None:
-                    log.append((key, value))
+                    log.append((key, value, self._name))
             return merged
         except Exception as error:
             raise EffectError(f"node {self._name!r}, update {effect.name!r}: {told(error)}", node=self._name) from error
@@ -515,7 +516,7 @@ class NodeStep:
                     f"the router of node {self._name!r} wrote {key!r}: {error}", node=self._name
                 ) from error
             if log is not None:
-                log.append((key, frozen))
+                log.append((key, frozen, self._name))
 
     def _unmapped(self, who: str, route: object, targets: Mapping[str, str]) -> UnmappedRouteError:
         hint = " (END must be in the mapping to be a route)" if route == END else ""

@@ -141,17 +141,16 @@ class Step:
             return Entered(position, entered, entered, attempt)
         here = named(position, branch)
         child = child_at(position, here.path)
-        child, attempt = self.prepared(child, self.at(here.node), here.node)
+        child, attempt = self.prepared(child, self.at(here.node))
         child = standing(child, here, "running")
         return Entered(with_child(position, here.path, child), state, child.state, attempt)
 
-    def prepared(self, child: Child, step: NodeStep, node: str) -> tuple[Child, int]:
+    def prepared(self, child: Child, step: NodeStep) -> tuple[Child, int]:
         """Do what comes before the action of a node in a branch.
 
         Args:
             child: the branch.
             step: the step of the node.
-            node: the node.
 
         Returns:
             The branch, which sees what the action is to see, and the attempt.
@@ -160,8 +159,7 @@ class Step:
         seen, attempt = step.enter(child.state, writes)
         if not writes:
             return child, attempt
-        wrote = (child.writes, tuple([(key, value, node) for key, value in writes]))
-        return Child(child.branch, child.place, seen, wrote), attempt
+        return Child(child.branch, child.place, seen, (child.writes, tuple(writes))), attempt
 
     def leave(
         self, position: Place, state: Mapping[str, Any], update: object, branch: str = ""

@@ -69,7 +69,7 @@ class VisitStep(NodeStep):
     def _notes(self, state: Mapping[str, Any], writes: Writes) -> Mapping[str, Any]:
         """Give the changed notes, and put them behind the writes; the entry of a subgraph writes notes of its own."""
         changed: dict[str, Any] = {}
-        written = dict.fromkeys([key for key, _ in writes])
+        written = dict.fromkeys([key for key, _, _ in writes])
         for key in written:
             note, word = self._noted.get(key, ("", ""))
             merge = self._all_merges.get(note)
@@ -77,5 +77,5 @@ class VisitStep(NodeStep):
                 continue
             value = FrozenList((word,))
             changed[note] = merge(changed.get(note, state[note]), value)
-            writes.append((note, value))
+            writes.append((note, value, self._name))
         return MappingProxyType(changed)
