@@ -145,6 +145,11 @@ def test_the_shortest_scenario_is_told_with_each_missing_item(here):
     assert "verifier" not in document("short.yaml", "shortest.json")["node"]["missing"]
 
 
+def test_the_shortest_scenario_names_what_nodes_report_by_its_items(here):
+    text = call("half.yaml", *HALF_GRAPH, "--shortest").stdout
+    assert "missing outcome: a.end\n  shortest: a=end\n" in text
+
+
 def test_what_was_saved_is_added_to_other_runs(here):
     assert call("short.yaml", "--save-data", "short.json").exit_code == 0
     saved = call("half.yaml", *HALF_GRAPH, "--save-data", "half.json")

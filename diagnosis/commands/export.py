@@ -21,7 +21,8 @@ from diagnosis.views.terminal import progress, safe
     "--output",
     required=True,
     type=NonEmptyPath(path_type=Path, dir_okay=False),
-    help="The file; its ending chooses: .pml (Promela, for SPIN), .json (vectors: each script with its run).",
+    help="The file; its ending chooses: .pml (Promela, for SPIN), .json (vectors: each script with its run), .xes or "
+    ".csv (event log).",
 )
 @click.option("--interleave", is_flag=True, help="For .pml: every order in which branches may move.")
 @budgets

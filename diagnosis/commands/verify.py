@@ -152,7 +152,9 @@ def verify(
             out.raw(f"saved {write_file(written, certificate_text(new))}")
     if as_json:
         print_json(document)
-    return _status(proof, accepted, strict=strict) or (BROKEN if differing else 0)
+    if old is not None:
+        return BROKEN if differing else 0
+    return _status(proof, accepted, strict=strict)
 
 
 def _status(proof: Proof, accepted: Baseline | None, *, strict: bool) -> int:

@@ -34,7 +34,7 @@ class States:
 
     def __init__(self, definition: Definition) -> None:
         log = definition.event_log.key if definition.event_log else None
-        self.keys = tuple(key for key in definition.keys if key != log)
+        self.keys = tuple(key for key in definition.keys if key != log and key not in definition.notes)
         self._reads = {key: definition.keys[key].read for key in self.keys}
 
     def different(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
@@ -88,8 +88,8 @@ def difference(expected: Run, found: Run, states: States, node: str | None = Non
             return _state(f"after execution {index + 1} ({one.node})", key, expected.states, found.states, index + 1)
     count, shared = len(expected.events), min(len(expected.events), len(found.events))
     if len(found.events) == count and found.stop == expected.stop:
-        key = states.different(expected.state, found.state)
-        return None if key is None else _state("at the end", key, (expected.state,), (found.state,), 0)
+        key = states.different(expected.full_state, found.full_state)
+        return None if key is None else _state("at the end", key, (expected.full_state,), (found.full_state,), 0)
     if len(found.events) > shared or found.stop == "ended" or _goes_on(found):
         text = f"execution {shared + 1}: {_onward(found, shared)}, not {_onward(expected, shared)}"
         return Difference("assertion", text)

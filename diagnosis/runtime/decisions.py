@@ -109,6 +109,11 @@ class Rule:
             if not values or not all(map(is_text, values)):
                 found = values[0] if len(values) == 1 else values
                 raise DefinitionError(f"a rule needs a {label} that is a non-blank text, found {found!r}")
+        if not isinstance(self.name, str):
+            raise DefinitionError(
+                f"rule {self.reason!r}: its name is a text, found {self.name!r}; several conditions are given as one "
+                "list: Rule(route, reason, [first, second])"
+            )
         given: Any = self.when
         conditions = tuple(given) if isinstance(given, Iterable) else (given,)
         if not _all_are(Condition, conditions):

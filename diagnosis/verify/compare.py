@@ -78,7 +78,7 @@ class Comparison(Shown):
     @property
     def same(self) -> bool:
         """Whether every script is known to run the same, and both versions know the same outcomes."""
-        return self.complete and not (self.changes or self.only_before or self.only_after)
+        return self.complete and not (self.changes or self.alphabets)
 
     def text(self) -> str:
         """Give how many scripts changed, then the shortest of each kind."""

@@ -160,7 +160,7 @@ def _unmapped(space: StateSpace) -> Iterator[Remark]:
         where = f"{space.node(edge.source)}.{edge.outcome}"
         if edge.choice is not None or edge.hidden or where in seen:
             continue
-        here = space.mover(edge.source)
+        here = space.mover_of(edge)
         done = space.moves.execute(space.positions[edge.source], space.states[edge.source], here, edge.outcome)
         if isinstance(done.failure, UnmappedRouteError):
             seen.add(where)

@@ -58,12 +58,19 @@ class Proof(Shown):
         space: what was explored.
         verdicts: one for each property.
         lasso: a run that never ends, where there is one.
+        ordered: where branches moved in any order, the space of branches in order; findings and lengths are of it.
     """
 
     model: Model
     space: StateSpace
     verdicts: tuple[Verdict, ...]
     lasso: Lasso | None
+    ordered: StateSpace | None = None
+
+    @property
+    def _listed(self) -> StateSpace:
+        """The space whose scripts are told: of branches in order."""
+        return self.space if self.ordered is None else self.ordered
 
     @property
     def holds(self) -> bool:
@@ -95,7 +102,7 @@ class Proof(Shown):
     @cached_property
     def findings(self) -> tuple[Remark, ...]:
         """What a reviewer should know beside the properties; see :func:`~diagnosis.verify.findings.remarks_on`."""
-        return remarks_on(self.space)
+        return remarks_on(self._listed)
 
     @property
     def unbounded(self) -> tuple[Remark, ...]:
@@ -104,7 +111,7 @@ class Proof(Shown):
 
     @cached_property
     def _tally(self) -> Tally | None:
-        return None if self.space.counts is None else Tally(self.space)
+        return None if self._listed.counts is None else Tally(self._listed)
 
     @property
     def lengths(self) -> Mapping[int, int] | None:

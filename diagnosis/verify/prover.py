@@ -114,7 +114,7 @@ def prove(
     if not interleave:
         return Proof(model, space, verdicts, prover.lasso)
     orders = Orders(model, max_states=max_states, budget=budget, progress=progress)
-    return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso)
+    return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso, space)
 
 
 class _Prover:

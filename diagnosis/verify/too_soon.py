@@ -44,7 +44,7 @@ class _Use:
 
     def __init__(self, space: StateSpace, edge: Transition) -> None:
         self._space, self._edge = space, edge
-        self._here = space.mover(edge.source)
+        self._here = space.mover_of(edge)
         self._node = space.model.graph.definition.node(self._here.node)
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -321,14 +322,25 @@ class Terminal:
         self.line(report.summary, "bold")
 
 
+def _said(item: object) -> str:
+    """Write one item of a script."""
+    if isinstance(item, Mapping) and set(item) == {"status"}:
+        item = item["status"]
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=dict)
+
+
 def _reported(scenario: Scenario) -> str:
     """Write what the nodes of a scenario report, in the order of their executions, as ``a=x > b=y``.
 
     Args:
         scenario: a scenario that expects a path and outcomes.
     """
+    calls = {node: iter(items) for node, items in scenario.script.items()}
     path, outcomes = scenario.expect.path or (), scenario.expect.outcomes or ()
-    said = " > ".join(f"{node}={outcome}" for node, outcome in zip(path, outcomes, strict=True))
+    said = " > ".join(
+        f"{node}={_said(next(calls.get(node, iter(())), outcome))}"
+        for node, outcome in zip(path, outcomes, strict=True)
+    )
     winners = [f"{fork} won by {', '.join(branches)}" for fork, branches in scenario.winners.items()]
     return f"{said} ({'; '.join(winners)})" if winners else said
 

@@ -18,6 +18,15 @@ from diagnosis.exports import promela, vectors
 HERE = Path(__file__).parent
 
 
+ENDLESS = """
+from diagnosis import END, START, Model, StateGraph
+
+graph = StateGraph(["x"], name="endless").add_node("a", lambda state: {}).add_edge(START, "a")
+graph.add_conditional_edges("a", lambda s: s["x"], {"again": "a", "end": END}, reads=["x"])
+model = Model("endless", graph.compile(), {"a": {"again": {"x": "again"}, "end": {"x": "end"}}})
+"""
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -88,6 +97,15 @@ def test_a_certificate_is_written_and_still_stands(here):
     result = call("verify", "--check", "proof.json", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["certificate"] == {"file": "proof.json", "stale": False, "differences": []}
+
+
+def test_a_certificate_of_what_is_broken_still_stands_where_nothing_differs(here):
+    (here / "my_endless.py").write_text(ENDLESS)
+    assert call("verify", "my_endless:model", "--certificate", "proof.json").exit_code == 1
+    result = call("verify", "my_endless:model", "--check", "proof.json")
+    sys.modules.pop("my_endless", None)
+    assert result.exit_code == 0
+    assert "still stands" in result.stdout
 
 
 def test_a_certificate_of_another_state_of_the_graph_is_stale_with_status_1(here):

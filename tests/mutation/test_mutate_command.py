@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,13 @@ def test_what_cannot_be_checked_is_status_2_and_says_why(here, arguments, told):
 
 def test_the_help_has_an_example():
     assert "diagnosis mutate data/scenarios --save missing/" in call("mutate", "--help").stdout
+
+
+def test_a_subgraph_with_keys_of_its_own_is_mutated_too(here):
+    page = (Path(__file__).parents[2] / "docs" / "branches.md").read_text(encoding="utf-8")
+    Path("my_subgraph.py").write_text(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    Path("found.yaml").write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
+    result = call("mutate", "found.yaml", "--graph", "outer=my_subgraph:model")
+    sys.modules.pop("my_subgraph", None)
+    assert result.exit_code == 0, result.output
+    assert "100.0% killed" in result.stdout

@@ -91,6 +91,12 @@ def test_a_rule_takes_one_condition_or_several_and_is_named_after_its_reason() -
     assert Rule("r", "R", name="N").name == "N"
 
 
+def test_a_second_condition_outside_a_list_is_refused_and_not_taken_for_a_name() -> None:
+    one = Condition("one", lambda state: True, ())
+    with pytest.raises(DefinitionError, match="several conditions are given as one list"):
+        Rule("on", "BOTH", one, one)  # type: ignore[arg-type]
+
+
 def test_a_decision_reads_what_its_conditions_read() -> None:
     one, two = Condition("one", bool, ["b", "a"]), Condition("two", bool, "a")
     decision = Decision([Rule("r", "R", (one, two)), Rule("s", "S", (two,))])

@@ -228,3 +228,10 @@ def test_the_json_of_a_proof_says_that_it_is_interleaved():
     assert (document["shortest_path"], document["longest_path"]) == (5, 5)
     assert "interleaved" not in prove(lattice(3)).to_json()
     assert "6 interleavings of 5 to 5 node executions" in prove(lattice(3), interleave=True).text()
+
+
+def test_findings_and_lengths_are_those_of_branches_in_order_whatever_order_they_move_in():
+    for model in (lattice(3), voting(2, read=True), racing("fast")):
+        ordered, free = prove(model), prove(model, interleave=True)
+        assert free.findings == ordered.findings
+        assert (free.lengths, free.terminations) == (ordered.lengths, ordered.terminations)

@@ -94,7 +94,7 @@ class Observed:
 
     def _shown(self, edge: Transition, at: Edge, causes: Causes = FIRST_CAUSES) -> tuple[Atom, ...]:
         """Give what a transition shows; many of them show the same."""
-        here = self.space.mover(edge.source)
+        here = self.space.mover_of(edge)
         before = causes[here.path] if self._paired else ()
         won = edge.winner is not None and edge.target is not None
         key = (here.node, edge.outcome, edge.choices, id(edge.truths), edge.hidden, before, at if won else None)
