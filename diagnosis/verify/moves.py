@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
 from diagnosis.runtime.branching import Reported
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
+from diagnosis.runtime.step import Entered
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
 
@@ -98,18 +99,29 @@ class Moves:
             here: the position that moves.
             outcome: what the node reports, of the alphabet.
         """
-        step, node = self.step, here.node
         self.notes.clear()
-        attempt, before, reads = 1, state, set[str]()
-        report: Mapping[str, Any] | Command | None = None
         try:
-            entered = step.enter(place, state, here.branch)
-            place, state, before, attempt = entered
-            report = self._fixed.get((node, outcome))
+            entered = self.step.enter(place, state, here.branch)
+        except RunError as error:
+            return Execution(place, state, state, 1, None, set(), None, error)
+        return self.leave(entered, here, outcome)
+
+    def leave(self, entered: Entered, here: Position, outcome: str) -> Execution:
+        """Execute a node from where its action begins.
+
+        Args:
+            entered: what stands ready for the action.
+            here: the position that moves.
+            outcome: what the node reports, of the alphabet.
+        """
+        step, node = self.step, here.node
+        place, state, before, attempt = entered
+        report, reads = self._fixed.get((node, outcome)), set[str]()
+        try:
             if report is None:
                 recorder = Recorder(before)
-                report = self._called(node, outcome, recorder)
                 reads = recorder.reads
+                report = self._called(node, outcome, recorder)
             self.notes.wrote(report.update if isinstance(report, Command) else report)
             if type(place) is Position:
                 following, after, event, taken = step.at(node).leave(here, before, report, attempt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +15,6 @@ from diagnosis.runtime import (
     Model,
     Place,
     Position,
-    Replace,
-    RouterDecision,
     RuleTruth,
     RunError,
 )
@@ -26,6 +24,7 @@ from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Left, Moves, contests, mover
 from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.pruning import confirmed
+from diagnosis.verify.reach import Reach, Wider
 from diagnosis.verify.reads import declared_reads
 
 MAX_STATES = 100_000
@@ -33,14 +32,6 @@ MAX_STATES = 100_000
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
-
-
-class _Wider(Exception):  # noqa: N818 - a message of the search to itself
-    """The search found out that further keys decide."""
-
-    def __init__(self, keys: Collection[str]) -> None:
-        super().__init__(keys)
-        self.keys = set(keys)
 
 
 class StateSpace(Paths):
@@ -83,13 +74,6 @@ class StateSpace(Paths):
         self.moves = Moves(model)
         self._definition = model.graph.definition
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
-        self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
-        self._undeclared = {
-            conditional.source
-            for conditional in self._definition.conditionals
-            if isinstance(conditional.decision, RouterDecision) and conditional.decision.reads is None
-        }
-        self._meeting = {key for key, strategy in self._definition.keys.items() if isinstance(strategy, Replace)}
         self._contested = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
         names = {*declared_reads(self._definition), *extra}
         while True:
@@ -97,16 +81,14 @@ class StateSpace(Paths):
             try:
                 self._search()
                 break
-            except _Wider as wider:
+            except Wider as wider:
                 names |= wider.keys
 
     def _search(self) -> None:
         """Explore.
 
         Raises:
-            _Wider: an outcome's function, or a router, reads beside the projection what may reach a decision; or
-                something is taken out of a history beside it, which is an error where it is not there, or, in branches,
-                where others write.
+            Wider: further keys decide.
         """
         self.positions = []
         self.states = []
@@ -119,7 +101,7 @@ class StateSpace(Paths):
         self._failing: dict[Any, bool] = {}
         self._keys = StateKeys(self._definition, self.projection)
         self._judge = Judge(self._definition, self.projection)
-        self._projected = set(self.projection)
+        self._reach = Reach(self.model, self.projection)
         self._began = time.monotonic()
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
         queue = deque([0])
@@ -193,19 +175,7 @@ class StateSpace(Paths):
     def _executed(self, place: Place, state: Mapping[str, Any], here: Position, outcome: str) -> Execution:
         """Execute a node, and see whether something beside the projection may decide."""
         done = self.moves.execute(place, state, here, outcome)
-        missing = done.reads - self._projected
-        if missing:
-            writes = self._writable[here.node]
-            if writes & self._projected or self._definition.node_has_goto(here.node):
-                raise _Wider(missing)
-            if here.path and writes & self._meeting:
-                raise _Wider(missing)
-        for look in self.moves.notes.looks:
-            if look.source in self._undeclared and look.reads - self._projected:
-                raise _Wider(look.reads - self._projected)
-        edited = self.moves.notes.removed | (self.moves.notes.cleared if here.path else set())
-        if not edited <= self._projected:
-            raise _Wider(edited)
+        self._reach.check(here, done, self.moves.notes)
         return done
 
     def _may_win(self, left: Left) -> bool:
