@@ -1,0 +1,365 @@
+"""The node executions of a graph without branches as rows: what a node depends on gives what it writes and leads to.
+
+A row is made once, on the pure step, for the values of those keys only that the node's execution depends on: what its
+entry and exit updates, its readings and its decision declare to read, what its outcomes' functions and its router were
+seen to read, and what it merges with. A key that it overwrites in any case before that is no such key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from diagnosis.runtime import (
+    END,
+    Choice,
+    Command,
+    Custom,
+    Model,
+    Node,
+    Position,
+    Replace,
+    RouterDecision,
+    RuleTruth,
+    RunError,
+)
+from diagnosis.runtime.step import Entered
+from diagnosis.verify.judge import Judge
+from diagnosis.verify.keys import StateKeys
+from diagnosis.verify.moves import Execution, Moves
+from diagnosis.verify.reach import Reach
+
+Writes = tuple[tuple[int, int], ...]
+"""What is written: (number of the key, number of the value)."""
+
+Witness = Callable[[], Mapping[str, Any]]
+"""Gives the whole state of the control state for which a row is made."""
+
+
+class _Unread:
+    """Stands for the value of a key that an execution does not depend on."""
+
+
+_UNREAD = _Unread()
+
+
+class Rekeyed(Exception):  # noqa: N818 - a message of the table to the search
+    """A function was seen to read a further key: the rows of its node begin anew."""
+
+
+class RowStep(NamedTuple):
+    """What one outcome comes to.
+
+    Attributes:
+        outcome: its name.
+        place: the number of the place that it leads to; ``None`` where the run stops with an error.
+        position: that place, with the reason that led there.
+        writes: all that is written, entry updates included, as far as it differs from what stood there.
+        attempt: which attempt of the node it is.
+        choice: the decision.
+        truths: its rules, fully evaluated.
+        error: the error of the run.
+    """
+
+    outcome: str
+    place: int | None
+    position: Position | None
+    writes: Writes
+    attempt: int
+    choice: Choice | None
+    truths: tuple[RuleTruth, ...]
+    error: str | None
+
+
+class Row(NamedTuple):
+    """All that a node may come to in the control states that agree on what it depends on.
+
+    Attributes:
+        place: the number of the place.
+        values: the numbers of the values that it depends on, key by key as in :meth:`Table.inputs`.
+        entry: what its entry updates write.
+        steps: one for each outcome; none at the end of a run.
+    """
+
+    place: int
+    values: tuple[int, ...]
+    entry: Writes
+    steps: tuple[RowStep, ...]
+
+
+def tabulable(model: Model, moves: Moves, projection: Sequence[str]) -> bool:
+    """Tell whether the control states of a model can be explored by rows.
+
+    Args:
+        model: the graph under test.
+        moves: its node executions.
+        projection: the keys that control states are told apart by.
+
+    Returns:
+        False for graphs that can open branches, where the event key is projected on, and where a merge function of the
+        user's own, of a key that is not, might fail for some of its values.
+    """
+    definition = model.graph.definition
+    if moves.step.fan_outs.all or (definition.event_log is not None and definition.event_log.key in projection):
+        return False
+    custom = {key for key, strategy in definition.keys.items() if isinstance(strategy, Custom)}
+    return custom <= set(projection)
+
+
+class Table:
+    """The rows of a model under one projection, made as they are asked for.
+
+    Args:
+        model: a model that is :func:`tabulable`.
+        moves: its node executions.
+        projection: the keys that control states are told apart by.
+
+    Attributes:
+        keys: the projected keys, by number.
+        values: for each of them the values seen, by number: the first of those that read alike.
+        places: the places seen, by number: the node, and the reason that led there where something can tell.
+        grown: why the search must stop, where a value has grown beyond all bounds.
+    """
+
+    def __init__(self, model: Model, moves: Moves, projection: Sequence[str]) -> None:
+        definition = model.graph.definition
+        self.model, self._moves = model, moves
+        self.keys = tuple(projection)
+        self.values: list[list[Any]] = [[] for _ in self.keys]
+        self.places: list[Position] = []
+        self._known: list[dict[Any, int]] = [{} for _ in self.keys]
+        self._number = {key: number for number, key in enumerate(self.keys)}
+        self._told = StateKeys(definition, projection)
+        self._place_numbers: dict[tuple[str, str | None], int] = {}
+        self._reach = Reach(model, projection)
+        self._judge = Judge(definition, self.keys)
+        self._initial = moves.step.begin(model.input)[1]
+        self._base = {**self._initial, **dict.fromkeys(self.keys, _UNREAD)}
+        self._nodes = {node.name: _Needs(model, node, self._number) for node in definition.nodes}
+        self._entries: dict[Any, tuple[Writes, int, RunError | None]] = {}
+        self._exits: dict[Any, RowStep] = {}
+
+    @property
+    def grown(self) -> str | None:
+        """Why the search must stop, where a value has grown beyond all bounds."""
+        return self._told.grown
+
+    def start(self) -> tuple[int, tuple[int, ...]]:
+        """Give the place and the values that runs start with."""
+        position, state = self._moves.step.begin(self.model.input)
+        return self._place(position), tuple(self._value(n, state[key]) for n, key in enumerate(self.keys))
+
+    def inputs(self, place: int) -> tuple[int, ...]:
+        """Give the numbers of the keys that an execution at a place depends on.
+
+        Args:
+            place: the number of the place.
+        """
+        node = self.places[place].node
+        return () if node == END else self._nodes[node].inputs
+
+    def state(self, values: Iterable[int]) -> dict[str, Any]:
+        """Give the projected keys of a control state; the others as they were at the start.
+
+        Args:
+            values: the number of each key's value.
+        """
+        found = {key: self.values[n][value] for (n, key), value in zip(enumerate(self.keys), values, strict=True)}
+        return {**self._initial, **found}
+
+    def replayed(self, outcomes: Iterable[str]) -> Mapping[str, Any]:
+        """Give the whole state that a script leads to.
+
+        Args:
+            outcomes: what the nodes report, one after the other.
+        """
+        position, state = self._moves.step.begin(self.model.input)
+        for outcome in outcomes:
+            reported = self._moves.execute(position, state, position, outcome).reported
+            assert reported is not None
+            assert isinstance(reported.following, Position)
+            position, state = reported.following, dict(reported.after)
+        return state
+
+    def row(self, place: int, values: tuple[int, ...], witness: Witness) -> Row:
+        """Make a row.
+
+        Args:
+            place: the number of the place.
+            values: the numbers of the values that it depends on.
+            witness: gives the whole state, for functions that read beside the projection.
+
+        Raises:
+            Rekeyed: a function reads a further key of the projection.
+            Wider: further keys decide.
+        """
+        position = self.places[place]
+        if position.node == END:
+            return Row(place, values, (), ())
+        needs = self._nodes[position.node]
+        before = dict(zip(needs.inputs, values, strict=True))
+        entry, attempt, failure = self._entered(position, needs, before)
+        now = {**before, **dict(entry)}
+        steps = []
+        for outcome in self.model.alphabet[position.node]:
+            if failure is not None:
+                steps.append(RowStep(outcome, None, None, (), 1, None, (), str(failure)))
+                continue
+            step = self._left(place, needs, now, outcome, attempt, witness)
+            written = {**dict(entry), **dict(step.writes)}
+            writes = tuple((n, value) for n, value in written.items() if before.get(n) != value)
+            steps.append(step._replace(writes=writes))
+        return Row(place, values, entry, tuple(steps))
+
+    def _entered(self, here: Position, needs: _Needs, before: Mapping[int, int]) -> tuple[Writes, int, RunError | None]:
+        """Do what comes before the action."""
+        asked = (here.node, *(before[n] for n in needs.entry))
+        if asked not in self._entries:
+            self._moves.notes.clear()
+            state = self._partial(before)
+            try:
+                entered = self._moves.step.enter(here, state)
+            except RunError as error:
+                self._entries[asked] = ((), 1, error)
+            else:
+                self._reach.check(here, _NO_EXECUTION, self._moves.notes)
+                self._entries[asked] = (self._written(needs, state, entered.view), entered.attempt, None)
+        return self._entries[asked]
+
+    def _left(
+        self, place: int, needs: _Needs, now: Mapping[int, int], outcome: str, attempt: int, witness: Witness
+    ) -> RowStep:
+        """Do what comes after it; the writes are those since the entry updates."""
+        asked = (place, outcome, attempt, *(now.get(n) for n in needs.exit))
+        if asked not in self._exits:
+            here = self.places[place]
+            state = self._partial({n: now[n] for n in needs.exit})
+            done = self._executed(here, needs, state, outcome, attempt)
+            if done.reads - set(self.keys):
+                # What it reads there is no part of the control state: the one that was found first stands for all.
+                whole = self._moves.step.enter(here, witness()).view
+                state = {**whole, **{key: state[key] for key in self.keys}}
+                done = self._executed(here, needs, state, outcome, attempt)
+            self._exits[asked] = self._told_step(here, needs, state, outcome, done)
+        return self._exits[asked]
+
+    def _executed(
+        self, here: Position, needs: _Needs, state: Mapping[str, Any], outcome: str, attempt: int
+    ) -> Execution:
+        notes = self._moves.notes
+        notes.clear()
+        done = self._moves.leave(Entered(here, state, state, attempt), here, outcome)
+        self._reach.check(here, done, notes)
+        seen = set(done.reads).union(*(look.reads for look in notes.looks))
+        further = {self._number[key] for key in seen & set(self.keys)} - set(needs.exit)
+        if further:
+            needs.widen(further)
+            self._entries.clear()
+            self._exits.clear()
+            raise Rekeyed
+        return done
+
+    def _told_step(
+        self, here: Position, needs: _Needs, state: Mapping[str, Any], outcome: str, done: Execution
+    ) -> RowStep:
+        reported = done.reported
+        if reported is None:
+            return RowStep(outcome, None, None, (), done.attempt, None, (), str(done.failure))
+        attempt, choice = reported.event.attempt, reported.event.choice
+        looks = [look._replace(state=self._shown(look.state)) for look in self._moves.notes.looks]
+        judged = done._replace(reported=reported._replace(after=self._shown(reported.after)))
+        try:
+            truths = self._judge.truths(here.node, judged, looks)
+        except RunError as error:
+            return RowStep(outcome, None, None, (), attempt, None, (), str(error))
+        assert isinstance(reported.following, Position)
+        writes = self._written(needs, state, reported.after)
+        return RowStep(
+            outcome, self._place(reported.following), reported.following, writes, attempt, choice, truths, None
+        )
+
+    def _partial(self, values: Mapping[int, int]) -> dict[str, Any]:
+        """Give a state of which only the given keys are there to be read."""
+        return {**self._base, **{self.keys[n]: self.values[n][value] for n, value in values.items()}}
+
+    def _shown(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give a state with something harmless where nothing was read."""
+        return {key: self._initial[key] if value is _UNREAD else value for key, value in state.items()}
+
+    def _written(self, needs: _Needs, before: Mapping[str, Any], after: Mapping[str, Any]) -> Writes:
+        return tuple(
+            (n, self._value(n, after[self.keys[n]]))
+            for n in needs.writable
+            if after[self.keys[n]] is not _UNREAD and after[self.keys[n]] is not before[self.keys[n]]
+        )
+
+    def _value(self, number: int, raw: Any) -> int:
+        told = self._told.value(number, raw)
+        known = self._known[number]
+        found = known.setdefault(told, len(known))
+        if found == len(self.values[number]):
+            self.values[number].append(raw)
+        return found
+
+    def _place(self, position: Position) -> int:
+        told = self._told.place(position)
+        found = self._place_numbers.setdefault(told, len(self.places))
+        if found == len(self.places):
+            self.places.append(Position(*told) if told[1] is not None else Position(told[0]))
+        return found
+
+
+_NO_EXECUTION = Execution(Position(END), {}, {}, 1, None, set(), None, None)
+
+
+class _Needs:
+    """The keys that the execution of one node depends on, by number, and those that it may write."""
+
+    def __init__(self, model: Model, node: Node, number: Mapping[str, int]) -> None:
+        definition = model.graph.definition
+        conditional = definition.conditional(node.name)
+        decided: set[str] = set()
+        by_router: tuple[str, ...] = ()
+        if conditional is not None:
+            decided = set(conditional.decision.reads or ())
+            by_router = conditional.owns if isinstance(conditional.decision, RouterDecision) else ()
+        by_entry = {key for effect in node.entry for key in effect.writes}
+        by_exit = {key for effect in node.exit for key in effect.writes}
+        by_action = set(definition.writable(node))
+        entry = {key for effect in node.entry for key in effect.reads}
+        entry |= set(node.attempt.reads) if node.attempt else set()
+        exits = {key for effect in node.exit for key in effect.reads} | decided
+        exits |= set(node.outcome.reads) if node.outcome else set()
+        # What takes the old value's place does not depend on it; all else is merged.
+        merged = {key for key in number if not isinstance(definition.keys[key], Replace)}
+        replaced = set(definition.whole(node)) | _always_reported(model, node)
+        exits -= replaced - merged
+        exits |= (by_action | by_exit | set(by_router)) & merged
+        entry |= by_entry & merged
+        written = by_entry | by_exit | by_action | set(by_router)
+        self.entry = tuple(sorted(number[key] for key in entry if key in number))
+        self.exit = tuple(sorted(number[key] for key in exits if key in number))
+        self.writable = tuple(sorted(number[key] for key in written if key in number))
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """All that it depends on."""
+        return tuple(sorted({*self.entry, *self.exit}))
+
+    def widen(self, further: Iterable[int]) -> None:
+        """Depend on further keys.
+
+        Args:
+            further: their numbers.
+        """
+        self.exit = tuple(sorted({*self.exit, *further}))
+
+
+def _always_reported(model: Model, node: Node) -> set[str]:
+    """Give the keys that every outcome of a node's alphabet writes."""
+    found: set[str] | None = None
+    for update in model.alphabet[node.name].values():
+        report: Any = update.update if isinstance(update, Command) else update
+        keys = set() if callable(report) else set(report)
+        found = keys if found is None else found & keys
+    return found or set()
