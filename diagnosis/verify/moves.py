@@ -119,7 +119,7 @@ class Moves:
         report, reads = self._fixed.get((node, outcome)), set[str]()
         try:
             if report is None:
-                recorder = Recorder(before)
+                recorder = Recorder(before, self.notes.order)
                 reads = recorder.reads
                 report = self._called(node, outcome, recorder)
             self.notes.wrote(report.update if isinstance(report, Command) else report)

@@ -257,13 +257,19 @@ class Index:
         self._rehash(10)
 
     def _rehash(self, bits: int) -> None:
+        """Put all of them into a larger table; they are all different."""
         self._bits = bits
-        self._table = np.full(1 << bits, -1, np.int32)
-        known = self.roots.all
-        self.roots = Column(np.int64)
-        step = 1 << 16
+        table = self._table = np.full(1 << bits, -1, np.int32)
+        last, known, step = (1 << bits) - 1, self.roots.all, 1 << 15
         for start in range(0, known.size, step):
-            self.add(known[start : start + step])
+            comers = np.arange(start, min(start + step, known.size), dtype=np.int32)
+            places, tries = self._first(known[start : start + step]), 0
+            while comers.size:
+                free = np.flatnonzero(table.take(places) < 0)
+                table[places.take(free)] = comers.take(free)
+                on = np.flatnonzero(table.take(places) != comers)
+                tries += 1
+                comers, places = comers.take(on), (places.take(on) + tries) & last
 
     def _first(self, roots: Ints) -> Ints:
         """Give the place of each number's first try."""
@@ -279,15 +285,18 @@ class Index:
         Args:
             roots: their numbers.
         """
-        found = np.full(roots.size, -1, np.int64)
-        asked, places = np.arange(roots.size), self._first(roots)
-        last = (1 << self._bits) - 1
+        found = np.full(roots.size, -1, np.int32)
+        if not self.roots.size:
+            return found
+        asked, places, tries = np.arange(roots.size), self._first(roots), 0
+        last, held = (1 << self._bits) - 1, self.roots.all
         while asked.size:
-            at = self._table[places]
-            right = (at >= 0) & (self.roots.all[at] == roots[asked])
+            at = self._table.take(places)
+            right = (held.take(at) == roots.take(asked)) & (at >= 0)
             found[asked[right]] = at[right]
-            on = (at >= 0) & ~right
-            asked, places = asked[on], (places[on] + 1) & last
+            on = np.flatnonzero((at >= 0) & ~right)
+            tries += 1
+            asked, places = asked.take(on), (places.take(on) + tries) & last
         return found
 
     def add(self, roots: Ints) -> Ints:
@@ -300,31 +309,40 @@ class Index:
             Where in ``roots`` the new ones are.
         """
         known = self.roots.size
-        if 3 * (known + roots.size) > 2 << self._bits and known + roots.size > 512:
-            fits = (3 * (known + roots.size) // 2).bit_length()
-            if fits > self._bits:
-                self._rehash(fits)
+        fits = (3 * (known + roots.size) // 2).bit_length()
+        if fits > self._bits:
+            self._rehash(fits + 1)
         last = (1 << self._bits) - 1
-        taken = np.full(roots.size, -1, np.int64)
         # The newcomers stand behind the known ones while it is not yet clear which of them stay.
         self.roots.extend(roots)
-        held = self.roots.all
-        asked, places = np.arange(roots.size), self._first(roots)
+        held, table = self.roots.all, self._table
+        won: list[Ints] = []
+        taken: list[Ints] = []
+        asked, places, tries = np.arange(roots.size), self._first(roots), 0
         while asked.size:
-            at = self._table[places]
-            free = at < 0
-            if free.any():
+            at = table.take(places)
+            free = np.flatnonzero(at < 0)
+            if free.size:
                 # Of several that want one place, the first gets it: what is written last stays.
-                self._table[places[free][::-1]] = (known + asked[free])[::-1]
-                at = self._table[places]
-                won = at == known + asked
-                taken[asked[won]] = places[won]
-            on = held[at] != roots[asked]
-            asked, places = asked[on], (places[on] + 1) & last
-        fresh = np.flatnonzero(taken >= 0)
+                wanted, comers = places.take(free), asked.take(free) + known
+                table[wanted[::-1]] = comers[::-1]
+                winners = table.take(wanted)
+                at[free] = winners
+                first = np.flatnonzero(winners == comers)
+                won.append(comers.take(first) - known)
+                taken.append(wanted.take(first))
+            on = np.flatnonzero(held.take(at) != (roots if asked.size == roots.size else roots.take(asked)))
+            tries += 1
+            asked, places = asked.take(on), (places.take(on) + tries) & last
+        if not won:
+            self.roots.cut(known)
+            return asked
+        fresh, slots = np.concatenate(won), np.concatenate(taken)
+        order = np.argsort(fresh)
+        fresh = fresh[order]
         self.roots.cut(known)
         self.roots.extend(roots[fresh])
-        self._table[taken[fresh]] = np.arange(known, known + fresh.size, dtype=np.int32)
+        table[slots[order]] = np.arange(known, known + fresh.size, dtype=np.int32)
         return fresh
 
     def cut(self, size: int) -> None:

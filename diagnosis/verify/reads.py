@@ -9,18 +9,26 @@ from diagnosis.runtime import Definition
 
 
 class Recorder(Mapping[str, Any]):
-    """A state that remembers which keys were read."""
+    """A state that remembers which keys were read.
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    Args:
+        state: the state.
+        order: where the keys are noted too, in the order in which they are read.
+    """
+
+    def __init__(self, state: Mapping[str, Any], order: dict[str, None] | None = None) -> None:
         self._state = state
+        self._order = {} if order is None else order
         self.reads: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
         self.reads.add(key)
+        self._order[key] = None
         return self._state[key]
 
     def __iter__(self) -> Iterator[str]:
         self.reads.update(self._state)
+        self._order.update(dict.fromkeys(self._state))
         return iter(self._state)
 
     def __len__(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from diagnosis.verify.packed import Column, Ints, Layout
-from diagnosis.verify.tabulate import Row, Table
+from diagnosis.verify.tabulate import Row, Table, Writes
 
 WitnessAt = Callable[[int], Mapping[str, Any]]
 """Gives the whole state of a control state, by its place among those that are asked about."""
@@ -55,6 +55,8 @@ class Rows:
         self._names: Ints = np.empty(0, np.uint64)
         self._order: Ints = np.empty(0, np.int32)
         self._told = Column(np.int64, layout.words)
+        self._full = layout.masks(range(len(self._table.keys) + 1))
+        self._bits: dict[tuple[int, Writes], tuple[list[int], list[int]]] = {}
 
     def repacked(self, layout: Layout) -> None:
         """Pack all of it anew.
@@ -63,9 +65,7 @@ class Rows:
             layout: how states are packed now.
         """
         self._lay_out(layout)
-        for row in self.rows:
-            self._write(row)
-        self._index()
+        self._write(self.rows)
 
     def find(self, words: Ints, witness: WitnessAt, first: int) -> Ints:
         """Give the number of each state's row; rows that are missing are made, in the order of the states.
@@ -94,50 +94,68 @@ class Rows:
             else:
                 lost = np.arange(words.shape[1])
             _, places = np.unique(names[lost], return_index=True)
+            made = len(self.rows)
             for place in np.sort(lost[places]).tolist():
                 self._make(words, place, witness, first)
-            self._index()
+            self._write(self.rows[made:])
 
     def _make(self, words: Ints, at: int, witness: WitnessAt, first: int) -> None:
         one = words[:, at : at + 1]
         place = int(self._layout.get(one, 0)[0])
         inputs = self._table.inputs(place)
-        values = tuple(int(self._layout.get(one, n + 1)[0]) for n in inputs)
-        row = self._table.row(place, values, lambda: witness(at))
-        self.rows.append(row)
+        values = tuple([int(self._layout.get(one, n + 1)[0]) for n in inputs])
+        self.rows.append(self._table.row(place, values, lambda: witness(at)))
         self.first.append(first + at)
-        self._write(row)
 
-    def _write(self, row: Row) -> None:
-        """Put a row into the arrays, as far as its values fit into their fields; else all is packed anew anyway."""
-        layout = self._layout
-        ways: dict[tuple[int, Any], int] = {}
-        places = []
-        for number, step in enumerate(row.steps):
-            if step.place is not None:
-                way = (step.place, step.writes)
-                if way not in ways:
-                    places.append(number)
-                ways[way] = ways.get(way, 0) + 1
-        self.start.extend(self.keep.size)
-        self.ways.extend(len(ways))
-        self.total.extend(len(row.steps))
-        self.failing.extend(any(step.error is not None for step in row.steps))
-        self.ending.extend(not row.steps)
-        if ways:
-            full = layout.masks(range(len(self._table.keys) + 1))
-            written = [((0, place), *((n + 1, value) for n, value in writes)) for place, writes in ways]
-            masks = [layout.masks([field for field, _ in writes]) for writes in written]
-            keep = [[every & ~mask for every, mask in zip(full, found, strict=True)] for found in masks]
+    def _write(self, rows: Sequence[Row]) -> None:
+        """Put rows into the arrays, as far as their values fit into their fields; else all is packed anew anyway."""
+        start = self.keep.size
+        starts, counts, totals, failing = [], [], [], []
+        keep, put, times, outcomes, told = [], [], [], [], []
+        for row in rows:
+            ways: dict[tuple[int, Any], int] = {}
+            for number, step in enumerate(row.steps):
+                if step.place is not None:
+                    way = (step.place, step.writes)
+                    if way in ways:
+                        times[ways[way]] += 1
+                        continue
+                    ways[way] = len(times)
+                    bits = self._bits.get(way) or self._bits_of(*way)
+                    keep.append(bits[0])
+                    put.append(bits[1])
+                    times.append(1)
+                    outcomes.append(number)
+            starts.append(start + len(times) - len(ways))
+            counts.append(len(ways))
+            totals.append(len(row.steps))
+            failing.append(any([step.error is not None for step in row.steps]))
+            inputs = self._table.inputs(row.place)
+            told.append(
+                self._layout.bits([(0, row.place), *((n + 1, v) for n, v in zip(inputs, row.values, strict=True))])
+            )
+        self.start.extend(starts)
+        self.ways.extend(counts)
+        self.total.extend(totals)
+        self.failing.extend(failing)
+        self.ending.extend([not total for total in totals])
+        self._told.extend(np.array(told, np.int64).T)
+        if times:
             self.keep.extend(np.array(keep, np.int64).T)
-            self.put.extend(np.array([layout.bits(writes) for writes in written], np.int64).T)
-            self.times.extend(list(ways.values()))
-            self.outcome.extend(places)
-        fields = ((0, row.place), *((n + 1, value) for n, value in zip(self._inputs(row), row.values, strict=True)))
-        self._told.extend(np.array(layout.bits(fields), np.int64)[:, np.newaxis])
+            self.put.extend(np.array(put, np.int64).T)
+            self.times.extend(times)
+            self.outcome.extend(outcomes)
+        names = self._mixed(self._told.rows)
+        self._order = np.argsort(names).astype(np.int32)
+        self._names = names[self._order]
 
-    def _inputs(self, row: Row) -> tuple[int, ...]:
-        return self._table.inputs(row.place)
+    def _bits_of(self, place: int, writes: Writes) -> tuple[list[int], list[int]]:
+        """Give the bits that a way on keeps, and those that it sets."""
+        written = ((0, place), *((n + 1, value) for n, value in writes))
+        masks = self._layout.masks([field for field, _ in written])
+        keep = [every & ~mask for every, mask in zip(self._full, masks, strict=True)]
+        made = self._bits[place, writes] = (keep, self._layout.bits(written))
+        return made
 
     def _masks_of(self, words: Ints) -> Ints:
         known = self._masks.shape[1]
@@ -160,8 +178,3 @@ class Rows:
             mixed *= np.uint64(_MIXERS[-1])
             mixed ^= mixed >> np.uint64(29)
         return mixed
-
-    def _index(self) -> None:
-        names = self._mixed(self._told.rows)
-        self._order = np.argsort(names).astype(np.int32)
-        self._names = names[self._order]

@@ -15,6 +15,7 @@ from diagnosis.runtime import (
     Choice,
     Command,
     Custom,
+    Decision,
     Model,
     Node,
     Position,
@@ -22,6 +23,7 @@ from diagnosis.runtime import (
     RouterDecision,
     RuleTruth,
     RunError,
+    evaluate,
 )
 from diagnosis.runtime.step import Entered
 from diagnosis.verify.judge import Judge
@@ -57,7 +59,6 @@ class RowStep(NamedTuple):
         writes: all that is written, entry updates included, as far as it differs from what stood there.
         attempt: which attempt of the node it is.
         choice: the decision.
-        truths: its rules, fully evaluated.
         error: the error of the run.
     """
 
@@ -67,7 +68,6 @@ class RowStep(NamedTuple):
     writes: Writes
     attempt: int
     choice: Choice | None
-    truths: tuple[RuleTruth, ...]
     error: str | None
 
 
@@ -137,7 +137,9 @@ class Table:
         self._base = {**self._initial, **dict.fromkeys(self.keys, _UNREAD)}
         self._nodes = {node.name: _Needs(model, node, self._number) for node in definition.nodes}
         self._entries: dict[Any, tuple[Writes, int, RunError | None]] = {}
-        self._exits: dict[Any, RowStep] = {}
+        self._leaves: dict[Any, _Read | RowStep] = {}
+        self._truths: dict[Any, tuple[RuleTruth, ...]] = {}
+        self._logs = definition.event_log is not None
 
     @property
     def grown(self) -> str | None:
@@ -203,13 +205,37 @@ class Table:
         steps = []
         for outcome in self.model.alphabet[position.node]:
             if failure is not None:
-                steps.append(RowStep(outcome, None, None, (), 1, None, (), str(failure)))
+                steps.append(RowStep(outcome, None, None, (), 1, None, str(failure)))
                 continue
-            step = self._left(place, needs, now, outcome, attempt, witness)
-            written = {**dict(entry), **dict(step.writes)}
-            writes = tuple((n, value) for n, value in written.items() if before.get(n) != value)
-            steps.append(step._replace(writes=writes))
+            _, target, position_after, writes, _, choice, error = self._left(
+                place, needs, now, outcome, attempt, witness
+            )
+            if entry:
+                writes = tuple({**dict(entry), **dict(writes)}.items())
+            writes = tuple([write for write in writes if before.get(write[0]) != write[1]])
+            steps.append(RowStep(outcome, target, position_after, writes, attempt, choice, error))
         return Row(place, values, entry, tuple(steps))
+
+    def truths(self, row: Row, step: RowStep) -> tuple[RuleTruth, ...]:
+        """Give the rules of the decision after an outcome, fully evaluated; empty where there are none, or none decided.
+
+        Args:
+            row: a row.
+            step: one of its outcomes.
+        """
+        node = self.places[row.place].node
+        conditional = self.model.graph.definition.conditional(node)
+        if step.choice is None or step.choice.rule is None or conditional is None:
+            return ()
+        if not isinstance(conditional.decision, Decision):
+            return ()
+        after = {**dict(zip(self.inputs(row.place), row.values, strict=True)), **dict(row.entry), **dict(step.writes)}
+        reads = [self._number[key] for key in conditional.decision.reads]
+        asked = (node, *(after[n] for n in reads))
+        if asked not in self._truths:
+            state = self._partial({n: after[n] for n in reads})
+            self._truths[asked] = evaluate(node, conditional.decision.rules, conditional.targets, state)
+        return self._truths[asked]
 
     def _entered(self, here: Position, needs: _Needs, before: Mapping[int, int]) -> tuple[Writes, int, RunError | None]:
         """Do what comes before the action."""
@@ -230,18 +256,35 @@ class Table:
         self, place: int, needs: _Needs, now: Mapping[int, int], outcome: str, attempt: int, witness: Witness
     ) -> RowStep:
         """Do what comes after it; the writes are those since the entry updates."""
-        asked = (place, outcome, attempt, *(now.get(n) for n in needs.exit))
-        if asked not in self._exits:
-            here = self.places[place]
-            state = self._partial({n: now[n] for n in needs.exit})
+        asked = (place, outcome, attempt if self._logs else 1)
+        known = self._leaves.get(asked)
+        while type(known) is _Read:
+            known = known.ways.get(now[known.key])
+        if known is not None:
+            return known  # type: ignore[return-value]
+        here = self.places[place]
+        state = self._partial({n: now[n] for n in needs.exit})
+        done = self._executed(here, needs, state, outcome, attempt)
+        if done.reads - self._number.keys():
+            # What it reads there is no part of the control state: the one that was found first stands for all.
+            whole = self._moves.step.enter(here, witness()).view
+            state = {**whole, **{key: state[key] for key in self.keys}}
             done = self._executed(here, needs, state, outcome, attempt)
-            if done.reads - set(self.keys):
-                # What it reads there is no part of the control state: the one that was found first stands for all.
-                whole = self._moves.step.enter(here, witness()).view
-                state = {**whole, **{key: state[key] for key in self.keys}}
-                done = self._executed(here, needs, state, outcome, attempt)
-            self._exits[asked] = self._told_step(here, needs, state, outcome, done)
-        return self._exits[asked]
+        read = [self._number[key] for key in self._moves.notes.order if key in self._number]
+        step = self._told_step(here, needs, state, outcome, done)
+        return self._remember(asked, [*needs.merged, *(n for n in read if n in needs.exit)], now, step)
+
+    def _remember(self, asked: Any, read: Iterable[int], now: Mapping[int, int], step: RowStep) -> RowStep:
+        """Keep a step under the values that were read for it, in the order in which they were read."""
+        ways: dict[Any, _Read | RowStep] = self._leaves
+        for key in dict.fromkeys(read):
+            known = ways.setdefault(asked, _Read(key, {}))
+            if type(known) is not _Read or known.key != key:
+                # A pure function reads the same next after it read the same.
+                return step._replace(place=None, position=None, choice=None, error=_IMPURE)
+            ways, asked = known.ways, now[key]
+        ways[asked] = step
+        return step
 
     def _executed(
         self, here: Position, needs: _Needs, state: Mapping[str, Any], outcome: str, attempt: int
@@ -255,7 +298,7 @@ class Table:
         if further:
             needs.widen(further)
             self._entries.clear()
-            self._exits.clear()
+            self._leaves.clear()
             raise Rekeyed
         return done
 
@@ -264,19 +307,17 @@ class Table:
     ) -> RowStep:
         reported = done.reported
         if reported is None:
-            return RowStep(outcome, None, None, (), done.attempt, None, (), str(done.failure))
+            return RowStep(outcome, None, None, (), done.attempt, None, str(done.failure))
         attempt, choice = reported.event.attempt, reported.event.choice
         looks = [look._replace(state=self._shown(look.state)) for look in self._moves.notes.looks]
         judged = done._replace(reported=reported._replace(after=self._shown(reported.after)))
         try:
-            truths = self._judge.truths(here.node, judged, looks)
+            self._judge.truths(here.node, judged, looks)
         except RunError as error:
-            return RowStep(outcome, None, None, (), attempt, None, (), str(error))
+            return RowStep(outcome, None, None, (), attempt, None, str(error))
         assert isinstance(reported.following, Position)
         writes = self._written(needs, state, reported.after)
-        return RowStep(
-            outcome, self._place(reported.following), reported.following, writes, attempt, choice, truths, None
-        )
+        return RowStep(outcome, self._place(reported.following), reported.following, writes, attempt, choice, None)
 
     def _partial(self, values: Mapping[int, int]) -> dict[str, Any]:
         """Give a state of which only the given keys are there to be read."""
@@ -309,6 +350,20 @@ class Table:
         return found
 
 
+class _Read(NamedTuple):
+    """What comes next of an execution: the value of a key decides.
+
+    Attributes:
+        key: the number of the key.
+        ways: value -> what comes next.
+    """
+
+    key: int
+    ways: dict[Any, Any]
+
+
+_IMPURE = "a function of the node reads differently for the same reads; what routing calls must be pure"
+
 _NO_EXECUTION = Execution(Position(END), {}, {}, 1, None, set(), None, None)
 
 
@@ -339,6 +394,7 @@ class _Needs:
         written = by_entry | by_exit | by_action | set(by_router)
         self.entry = tuple(sorted(number[key] for key in entry if key in number))
         self.exit = tuple(sorted(number[key] for key in exits if key in number))
+        self.merged = tuple(sorted(number[key] for key in (by_action | by_exit | set(by_router)) & merged))
         self.writable = tuple(sorted(number[key] for key in written if key in number))
 
     @property
