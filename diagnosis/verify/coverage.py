@@ -334,7 +334,7 @@ def _feasible(space: StateSpace) -> Mapping[tuple[str, str], int] | None:
         return None
     tally = _Tally(space.model.graph.definition)
     tally.start()
-    for edge in space.transitions:
+    for edge in space.samples:
         if edge.hidden:
             continue
         node = space.node(edge.source)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from diagnosis.runtime import END
 from diagnosis.verify.packed import Column, Index, Ints, Layout, Roots
-from diagnosis.verify.rows import Rows
-from diagnosis.verify.tabulate import Rekeyed, Row, RowStep, Table
+from diagnosis.verify.rows import Outgrown, Rows
+from diagnosis.verify.tabulate import Rekeyed, RowStep, Table
 
 BLOCK = 1 << 14
 """Control states that are expanded at once."""
@@ -80,7 +79,8 @@ class Frontier:
             self._expand(min(self.levels[-1], self.explored + BLOCK))
             if self._progress is not None:
                 self._progress(self.explored, self.known)
-        self.stopped = self.stopped or self.table.grown
+        if self.stopped is None:
+            self.stopped = self.table.grown
         if self.levels[-1] < self.known:
             self.levels.append(self.known)
 
@@ -89,11 +89,8 @@ class Frontier:
         """How many states were found."""
         return self._index.roots.size
 
-    def _sizes(self) -> list[int]:
-        return [len(self.table.places), *map(len, self.table.values)]
-
     def _lay_out(self) -> None:
-        self.layout = Layout(self._sizes())
+        self.layout = Layout(self.table.sizes)
         self._roots = Roots(self.layout.words)
 
     def _cut(self) -> bool:
@@ -115,10 +112,11 @@ class Frontier:
         start = self.explored
         while True:
             words = self.words(start, stop)
-            found = self.rows.find(words, lambda at: self.whole(start + at), start)
-            if self.layout.fits(self._sizes()):
+            try:
+                found = self.rows.find(words, lambda at: self.whole(start + at), start)
                 break
-            self._widen()
+            except Outgrown:
+                self._widen()
         candidates, parents, _ = self.onward(words, found)
         known = self.known
         fresh = self._index.add(self._roots.of(candidates))
@@ -180,7 +178,7 @@ class Frontier:
             For each way on the state it leads to; for each the state it leaves, counted from ``start``; and its number.
         """
         following, parents, ways = self.onward(self.words(start, stop), self.row.all[start:stop])
-        return self._index.find(self._roots.of(following)), parents, ways
+        return self.find(following), parents, ways
 
     def depth(self, index: int) -> int:
         """Give the fewest node executions that lead to a state.
@@ -190,6 +188,22 @@ class Frontier:
         """
         return int(np.searchsorted(np.asarray(self.levels), index, side="right")) - 1
 
+    def words_of(self, indices: Ints) -> Ints:
+        """Give some states as they are packed, one row a word.
+
+        Args:
+            indices: the states.
+        """
+        return self._roots.words(self._index.roots.all[indices])
+
+    def find(self, words: Ints) -> Ints:
+        """Give the indices of packed states; -1 where one is not known.
+
+        Args:
+            words: the states, one row a word.
+        """
+        return self._index.find(self._roots.of(words))
+
     def values(self, index: int) -> tuple[int, ...]:
         """Give the number of the place and of each key's value in a state.
 
@@ -198,46 +212,23 @@ class Frontier:
         """
         return tuple(int(field[0]) for field in self.layout.unpack(self.words(index, index + 1)))
 
-    def steps(self, index: int) -> tuple[RowStep, ...]:
-        """Give what the outcomes come to in a state; none where it was not explored, or the run has ended.
+    def place(self, index: int) -> int:
+        """Give the number of the place in a state.
 
         Args:
             index: the state.
         """
-        return self._row(index).steps if index < self.explored else ()
+        return int(self.layout.get(self.words(index, index + 1), 0)[0])
 
-    def _row(self, index: int) -> Row:
-        return self.rows.rows[int(self.row.all[index])]
-
-    def after(self, index: int, step: RowStep) -> int | None:
-        """Give the state that an outcome leads to.
+    def step_to(self, index: int) -> tuple[int, RowStep] | None:
+        """Give the state that one was found from, and the step that led from there; ``None`` for the first one.
 
         Args:
-            index: the state before it.
-            step: what the outcome comes to there.
+            index: the state.
         """
-        if step.place is None:
+        before = int(self.parents.all[index])
+        if before < 0:
             return None
-        values = list(self.values(index))
-        values[0] = step.place
-        for key, value in step.writes:
-            values[key + 1] = value
-        return int(self._index.find(self._roots.of(self.layout.pack(values)))[0])
-
-    def path(self, index: int) -> list[tuple[int, RowStep]]:
-        """Give the shortest way to a state: each state on it, with the step that leaves it.
-
-        Args:
-            index: the state.
-        """
-        found: list[tuple[int, RowStep]] = []
-        while (before := int(self.parents.all[index])) >= 0:
-            found.append((before, self._step_between(before, index)))
-            index = before
-        return found[::-1]
-
-    def _step_between(self, before: int, index: int) -> RowStep:
-        """Find the first outcome that leads from a state to another; the one before may be in work still."""
         target, values = self.values(index), self.values(before)
         place = values[0]
         row = self.table.row(place, tuple(values[n + 1] for n in self.table.inputs(place)), _no_witness)
@@ -246,8 +237,20 @@ class Frontier:
             for key, value in step.writes:
                 following[key + 1] = value
             if tuple(following) == target:
-                return step
+                return before, step
         raise AssertionError(f"no outcome leads from control state {before} to {index}")
+
+    def path(self, index: int) -> list[tuple[int, RowStep]]:
+        """Give the shortest way to a state: each state on it, with the step that leaves it.
+
+        Args:
+            index: the state.
+        """
+        found: list[tuple[int, RowStep]] = []
+        while (step := self.step_to(index)) is not None:
+            found.append(step)
+            index = step[0]
+        return found[::-1]
 
     def whole(self, index: int) -> Mapping[str, Any]:
         """Give the whole state of a control state, by replaying the shortest script on the real step.
@@ -256,14 +259,6 @@ class Frontier:
             index: the state.
         """
         return self.table.replayed([step.outcome for _, step in self.path(index)])
-
-    def ended(self, index: int) -> bool:
-        """Tell whether the run has ended in a state.
-
-        Args:
-            index: the state.
-        """
-        return self.table.places[self.values(index)[0]].node == END
 
 
 def _no_witness() -> Mapping[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnosis.runtime import END, Choice, Place, Position, RuleTruth, loops
+
+if TYPE_CHECKING:
+    from diagnosis.verify.packedspace import PackedSpace
 
 Call = tuple[str, str] | tuple[str, str, str]
 """Node and outcome; and, where the node opens an ``any_of`` fork, the branch that wins it."""
@@ -63,15 +66,25 @@ class Paths:
         depths: the fewest node executions that lead there.
         outgoing: the transitions.
         stopped: why the search gave up, or ``None``.
+        packed: the states and transitions in arrays, where there are many; all else is then made when it is asked for.
     """
 
-    positions: list[Place]
-    states: list[Mapping[str, Any]]
-    depths: list[int]
-    outgoing: list[list[Transition]]
+    positions: Sequence[Place]
+    states: Sequence[Mapping[str, Any]]
+    depths: Sequence[int]
+    outgoing: Sequence[list[Transition]]
     stopped: str | None
-    _parents: list[tuple[int, Call] | None]
-    _movers: list[Position]
+    packed: PackedSpace | None = None
+    _parents: Sequence[tuple[int, Call] | None]
+    _movers: Sequence[Position]
+
+    def _show(self, packed: PackedSpace) -> None:
+        """Show a packed space."""
+        frontier = packed.frontier
+        self.packed, self.stopped = packed, frontier.stopped
+        self.positions, self.states = packed.lazy(packed.position), packed.lazy(frontier.whole)
+        self.depths, self.outgoing = packed.lazy(frontier.depth), packed.lazy(packed.outgoing)
+        self._parents, self._movers = packed.lazy(packed.parent), packed.lazy(packed.mover)
 
     def mover(self, index: int) -> Position:
         """Give the position that moves next in a control state.
@@ -117,14 +130,24 @@ class Paths:
         for outgoing in self.outgoing:
             yield from outgoing
 
+    @property
+    def samples(self) -> Iterator[Transition]:
+        """Transitions in the order of discovery, the first of each kind at least.
+
+        Those that are left out agree with an earlier one in node, outcome, attempt, decision and error.
+        """
+        return self.transitions if self.packed is None else self.packed.samples()
+
     @cached_property
     def size(self) -> int:
         """The number of transitions: distinct control states and outcomes, and winners where an ``any_of`` opens."""
-        return sum(map(len, self.outgoing))
+        return sum(map(len, self.outgoing)) if self.packed is None else self.packed.frontier.size
 
     @cached_property
     def cycles(self) -> list[list[int]]:
         """The loops among the control states; a run can stay in each for ever."""
+        if self.packed is not None:
+            return self.packed.edges.cycles
         ways = {
             index: [edge.target for edge in outgoing if edge.target is not None]
             for index, outgoing in enumerate(self.outgoing)
@@ -154,14 +177,16 @@ class Paths:
         return (*self.script_to(edge.source), self.call(edge))
 
     @cached_property
-    def to_end(self) -> list[int | None]:
+    def to_end(self) -> Sequence[int | None]:
         """For each control state the fewest executions that end the run, or ``None`` where none does."""
+        if self.packed is not None:
+            return [None if length < 0 else length for length in self.packed.edges.to_end.tolist()]
         return self._distances(hidden=1)
 
     @property
     def shortest(self) -> int | None:
         """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
-        return self._distances(hidden=0)[0]
+        return self._distances(hidden=0)[0] if self.packed is None else self.packed.edges.shortest
 
     def _distances(self, *, hidden: int) -> list[int | None]:
         """Give the fewest executions to the end, a hidden one counted as given."""
@@ -217,14 +242,35 @@ class Paths:
         return float("inf") if rest is None else rest
 
     @cached_property
-    def counts(self) -> tuple[list[int], list[int]] | None:
+    def finite(self) -> bool:
+        """Whether the space is complete and no run goes on for ever."""
+        return self.complete and not self.cycles
+
+    @property
+    def longest(self) -> int | None:
+        """The node executions of the longest run, without those of branches that lost; ``None`` where it has no end."""
+        if self.packed is None:
+            return None if self.counts is None else self.counts[1][0]
+        return self.packed.edges.longest if self.finite else None
+
+    @cached_property
+    def script_count(self) -> int | None:
+        """How many complete scripts there are; ``None`` where there is no end of them."""
+        if self.packed is None:
+            return None if self.counts is None else self.counts[0][0]
+        return self.packed.edges.scripts(0) if self.finite else None
+
+    @cached_property
+    def counts(self) -> tuple[Sequence[int], Sequence[int]] | None:
         """For each control state, how many scripts complete a run from it, and the executions of the longest run.
 
         The executions of branches that lost do not count.
         ``None`` where the space is not complete or has a cycle.
         """
-        if not self.complete or self.cycles:
+        if not self.finite:
             return None
+        if self.packed is not None:
+            return self.packed.lazy(self.packed.edges.scripts), self.packed.edges.lengths
         scripts, longest = [0] * len(self.states), [0] * len(self.states)
         for index in reversed(self._topological()):
             if self._movers[index].node == END:

@@ -75,12 +75,12 @@ class Proof(Shown):
     @property
     def scripts(self) -> int | None:
         """How many complete scripts there are."""
-        return None if self.space.counts is None else self.space.counts[0][0]
+        return self.space.script_count
 
     @property
     def longest_path(self) -> int | None:
         """The node executions of the longest run."""
-        return None if self.space.counts is None else self.space.counts[1][0]
+        return self.space.longest
 
     @property
     def shortest_path(self) -> int | None:
@@ -90,7 +90,7 @@ class Proof(Shown):
     @property
     def never_taken(self) -> tuple[str, ...]:
         """The rules, and the routes of routers and Commands, that no explored script takes, as ``node.rule``."""
-        choices = [choice for edge in self.space.transitions for choice in edge.choices]
+        choices = [choice for edge in self.space.samples for choice in edge.choices]
         rules = {(choice.source, choice.rule) for choice in choices}
         routes = {(choice.source, choice.route) for choice in choices}
         return (

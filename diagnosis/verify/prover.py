@@ -104,7 +104,7 @@ class _Prover:
         self.lasso = find_lasso(space)
         self._max_states, self._deadline = max_states, deadline
         self._limit = self.model.graph.recursion_limit
-        self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
+        self._failed = next((edge for edge in space.samples if edge.error is not None), None)
         self._cut = False
         self._spaces: dict[frozenset[str], StateSpace] = {}
 
@@ -144,15 +144,14 @@ class _Prover:
 
     def _bound(self, claim: Property) -> Verdict:
         assert claim.limit is not None
-        counts, limit = self.space.counts, claim.limit
-        if counts is None:
+        longest, limit = self.space.longest, claim.limit
+        if longest is None:
             if self.lasso is not None:
                 return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
             deep = next((i for i, depth in enumerate(self.space.depths) if depth > limit), None)
             if deep is None:
                 return self._unproven(claim, self.space)
             return Verdict(claim, False, f"a run executes more than {limit}", self._whole(deep))
-        longest = counts[1][0]
         if longest > limit:
             return Verdict(claim, False, f"the longest run executes {longest}", self._longer_than(limit))
         if longest < limit:
@@ -182,7 +181,7 @@ class _Prover:
     def _no_error(self, claim: Property) -> Verdict:
         if self._failed is not None:
             return Verdict(claim, False, str(self._failed.error), self.space.script_through(self._failed))
-        for edge in self.space.transitions:
+        for edge in self.space.samples:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)

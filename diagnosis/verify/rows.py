@@ -16,6 +16,10 @@ WitnessAt = Callable[[int], Mapping[str, Any]]
 _MIXERS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
+class Outgrown(Exception):  # noqa: N818 - a message of the rows to the search
+    """A value does not fit into its field."""
+
+
 class Rows:
     """The rows found so far, and the distinct ways on of each.
 
@@ -36,13 +40,14 @@ class Rows:
         keep: for each way on the bits that it keeps, one row a word.
         put: the bits that it sets.
         times: how many outcomes lead there.
-        outcome: the place of the first of them in the row.
+        step_ways: for each row the way on of each outcome, counted from its first; ``None`` where there is none.
     """
 
     def __init__(self, table: Table, layout: Layout) -> None:
         self._table = table
         self.rows: list[Row] = []
         self.first: list[int] = []
+        self.step_ways: list[list[int | None]] = []
         self._lay_out(layout)
 
     def _lay_out(self, layout: Layout) -> None:
@@ -50,7 +55,7 @@ class Rows:
         self.start, self.ways, self.total = Column(np.int32), Column(np.int32), Column(np.int32)
         self.failing, self.ending = Column(np.bool_), Column(np.bool_)
         self.keep, self.put = Column(np.int64, layout.words), Column(np.int64, layout.words)
-        self.times, self.outcome = Column(np.int64), Column(np.int32)
+        self.times = Column(np.int64)
         self._masks = np.empty((layout.words, 0), np.int64)
         self._names: Ints = np.empty(0, np.uint64)
         self._order: Ints = np.empty(0, np.int32)
@@ -78,6 +83,7 @@ class Rows:
         Raises:
             Rekeyed: a function reads a further key.
             Wider: further keys decide.
+            Outgrown: there are values now that do not fit into their fields; all is to be packed anew.
         """
         while True:
             told = words & self._masks_of(words)
@@ -97,6 +103,8 @@ class Rows:
             made = len(self.rows)
             for place in np.sort(lost[places]).tolist():
                 self._make(words, place, witness, first)
+            if not self._layout.fits(self._table.sizes):
+                raise Outgrown
             self._write(self.rows[made:])
 
     def _make(self, words: Ints, at: int, witness: WitnessAt, first: int) -> None:
@@ -108,28 +116,36 @@ class Rows:
         self.first.append(first + at)
 
     def _write(self, rows: Sequence[Row]) -> None:
-        """Put rows into the arrays, as far as their values fit into their fields; else all is packed anew anyway."""
+        """Put rows into the arrays, in their order."""
         start = self.keep.size
         starts, counts, totals, failing = [], [], [], []
-        keep, put, times, outcomes, told = [], [], [], [], []
+        keep, put, told = [], [], []
+        times: list[int] = []
+        del self.step_ways[len(self.start.all) :]
         for row in rows:
             ways: dict[tuple[int, Any], int] = {}
-            for number, step in enumerate(row.steps):
-                if step.place is not None:
+            first = len(times)
+            step_ways: list[int | None] = []
+            for step in row.steps:
+                if step.place is None:
+                    step_ways.append(None)
+                else:
                     way = (step.place, step.writes)
                     if way in ways:
+                        step_ways.append(ways[way] - first)
                         times[ways[way]] += 1
                         continue
                     ways[way] = len(times)
+                    step_ways.append(len(times) - first)
                     bits = self._bits.get(way) or self._bits_of(*way)
                     keep.append(bits[0])
                     put.append(bits[1])
                     times.append(1)
-                    outcomes.append(number)
-            starts.append(start + len(times) - len(ways))
+            self.step_ways.append(step_ways)
+            starts.append(start + first)
             counts.append(len(ways))
             totals.append(len(row.steps))
-            failing.append(any([step.error is not None for step in row.steps]))
+            failing.append(None in step_ways)
             inputs = self._table.inputs(row.place)
             told.append(
                 self._layout.bits([(0, row.place), *((n + 1, v) for n, v in zip(inputs, row.values, strict=True))])
@@ -144,7 +160,6 @@ class Rows:
             self.keep.extend(np.array(keep, np.int64).T)
             self.put.extend(np.array(put, np.int64).T)
             self.times.extend(times)
-            self.outcome.extend(outcomes)
         names = self._mixed(self._told.rows)
         self._order = np.argsort(names).astype(np.int32)
         self._names = names[self._order]
@@ -171,7 +186,8 @@ class Rows:
     def _mixed(self, told: Ints) -> Ints:
         """Give one number for what tells rows apart; with several words, different rows may share one."""
         if len(told) == 1:
-            return told[0].view(np.uint64)
+            first: Ints = told[0].view(np.uint64)
+            return first
         mixed = np.zeros(told.shape[1], np.uint64)
         for place, word in enumerate(told):
             mixed ^= word.view(np.uint64) * np.uint64(_MIXERS[place % len(_MIXERS)])

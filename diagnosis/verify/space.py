@@ -26,9 +26,13 @@ from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.pruning import confirmed
 from diagnosis.verify.reach import Reach, Wider
 from diagnosis.verify.reads import declared_reads
+from diagnosis.verify.tabulate import Table, tabulable
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
+
+PACKED_FROM = 2_000
+"""Control states from which on they are packed, where the graph allows it: the search then begins once more."""
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
@@ -49,17 +53,30 @@ class StateSpace(Paths):
     fail. One more transition leads to all branches failing, where all can: then the run stops, or the branch around
     the fork fails.
 
+    Where there are many states they are packed into whole numbers and explored block by block, in the same order and
+    with the same result; graphs that can open branches, that project on the event key, or that merge a key beside the
+    projection by a function of one's own, are searched state by state whatever their size. A state is then known by its
+    typed reads alone: of values that read alike the first one seen stands for all.
+
     Args:
         model: the graph under test.
         extra: keys to project on beside those that routing reads.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
+        packed: whether to pack the states, where the graph allows it; from ``PACKED_FROM`` states on where absent.
 
     Attributes:
         projection: the keys that control states are told apart by.
         moves: the node executions, on the strict step.
     """
+
+    positions: list[Place]
+    states: list[Mapping[str, Any]]
+    depths: list[int]
+    outgoing: list[list[Transition]]
+    _parents: list[tuple[int, Call] | None]
+    _movers: list[Position]
 
     def __init__(
         self,
@@ -69,11 +86,13 @@ class StateSpace(Paths):
         max_states: int = MAX_STATES,
         max_seconds: float | None = None,
         progress: Progress | None = None,
+        packed: bool | None = None,
     ) -> None:
         self.model = model
         self.moves = Moves(model)
         self._definition = model.graph.definition
         self._max_states, self._max_seconds, self._progress = max_states, max_seconds, progress
+        self._pack_from = {None: PACKED_FROM, True: 0, False: None}[packed]
         self._contested = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
         names = {*declared_reads(self._definition), *extra}
         while True:
@@ -103,6 +122,10 @@ class StateSpace(Paths):
         self._judge = Judge(self._definition, self.projection)
         self._reach = Reach(self.model, self.projection)
         self._began = time.monotonic()
+        pack_from = self._pack_from if tabulable(self.model, self.moves, self.projection) else None
+        if pack_from == 0:
+            self._pack()
+            return
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
         queue = deque([0])
         explored = 0
@@ -112,6 +135,9 @@ class StateSpace(Paths):
                 self._progress(here, len(self.states))
             if self._out_of_time():
                 break
+            if pack_from is not None and len(self.states) > pack_from and len(self.states) <= self._max_states:
+                self._pack()
+                return
             node = self._movers[here].node
             if node != END:
                 if len(self.states) > self._max_states:
@@ -126,9 +152,32 @@ class StateSpace(Paths):
         if self._progress is not None:
             self._progress(len(self.states), len(self.states))
 
+    def _pack(self) -> None:
+        """Explore once more, and to the end, on packed states."""
+        # Whoever only explores small graphs need not wait for numpy.
+        from diagnosis.verify.frontier import Frontier
+        from diagnosis.verify.packedspace import PackedSpace
+
+        deadline = None if self._max_seconds is None else self._began + self._max_seconds
+        frontier = Frontier(
+            Table(self.model, self.moves, self.projection),
+            max_states=self._max_states,
+            deadline=deadline,
+            budget=self._time_used_up,
+            progress=self._progress,
+        )
+        self._index.clear()
+        self._show(PackedSpace(frontier))
+        if self._progress is not None:
+            self._progress(frontier.known, frontier.known)
+
+    @property
+    def _time_used_up(self) -> str:
+        return f"the budget of {self._max_seconds:g} s was used up"
+
     def _out_of_time(self) -> bool:
         if self._max_seconds is not None and time.monotonic() - self._began > self._max_seconds:
-            self.stopped = f"the budget of {self._max_seconds:g} s was used up"
+            self.stopped = self._time_used_up
             return True
         return False
 

@@ -14,6 +14,7 @@ from diagnosis.runtime import (
     END,
     Choice,
     Command,
+    Conditional,
     Custom,
     Decision,
     Model,
@@ -21,6 +22,7 @@ from diagnosis.runtime import (
     Position,
     Replace,
     RouterDecision,
+    Rule,
     RuleTruth,
     RunError,
     evaluate,
@@ -139,7 +141,13 @@ class Table:
         self._entries: dict[Any, tuple[Writes, int, RunError | None]] = {}
         self._leaves: dict[Any, _Read | RowStep] = {}
         self._truths: dict[Any, tuple[RuleTruth, ...]] = {}
+        self._rule_truths: dict[Any, RuleTruth] = {}
         self._logs = definition.event_log is not None
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many places were seen, and how many values of each key."""
+        return [len(self.places), *map(len, self.values)]
 
     @property
     def grown(self) -> str | None:
@@ -160,14 +168,13 @@ class Table:
         node = self.places[place].node
         return () if node == END else self._nodes[node].inputs
 
-    def state(self, values: Iterable[int]) -> dict[str, Any]:
-        """Give the projected keys of a control state; the others as they were at the start.
+    def known_state(self, values: Mapping[int, int]) -> dict[str, Any]:
+        """Give a state with the values of some keys; the others are as they were at the start.
 
         Args:
-            values: the number of each key's value.
+            values: number of the key -> number of its value.
         """
-        found = {key: self.values[n][value] for (n, key), value in zip(enumerate(self.keys), values, strict=True)}
-        return {**self._initial, **found}
+        return {**self._initial, **{self.keys[n]: self.values[n][value] for n, value in values.items()}}
 
     def replayed(self, outcomes: Iterable[str]) -> Mapping[str, Any]:
         """Give the whole state that a script leads to.
@@ -217,7 +224,7 @@ class Table:
         return Row(place, values, entry, tuple(steps))
 
     def truths(self, row: Row, step: RowStep) -> tuple[RuleTruth, ...]:
-        """Give the rules of the decision after an outcome, fully evaluated; empty where there are none, or none decided.
+        """Give the rules of the decision after an outcome, fully evaluated; empty where none of them decided.
 
         Args:
             row: a row.
@@ -231,11 +238,19 @@ class Table:
             return ()
         after = {**dict(zip(self.inputs(row.place), row.values, strict=True)), **dict(row.entry), **dict(step.writes)}
         reads = [self._number[key] for key in conditional.decision.reads]
-        asked = (node, *(after[n] for n in reads))
+        asked = (node, *[after[n] for n in reads])
         if asked not in self._truths:
-            state = self._partial({n: after[n] for n in reads})
-            self._truths[asked] = evaluate(node, conditional.decision.rules, conditional.targets, state)
+            self._truths[asked] = tuple(self._truth(conditional, rule, after) for rule in conditional.decision.rules)
         return self._truths[asked]
+
+    def _truth(self, conditional: Conditional, rule: Rule, after: Mapping[int, int]) -> RuleTruth:
+        """Evaluate a rule, once for what its own conditions read."""
+        reads = [self._number[key] for condition in rule.when for key in condition.reads]
+        asked = (conditional.source, rule.name, *[after[n] for n in reads])
+        if asked not in self._rule_truths:
+            state = self._partial({n: after[n] for n in reads})
+            self._rule_truths[asked] = evaluate(conditional.source, (rule,), conditional.targets, state)[0]
+        return self._rule_truths[asked]
 
     def _entered(self, here: Position, needs: _Needs, before: Mapping[int, int]) -> tuple[Writes, int, RunError | None]:
         """Do what comes before the action."""

@@ -1,0 +1,170 @@
+"""A searched space of packed states as the plain search gives it: transitions are made when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from diagnosis.runtime import Position
+from diagnosis.verify.edges import Edges
+from diagnosis.verify.frontier import Frontier
+from diagnosis.verify.paths import Call, Transition
+from diagnosis.verify.tabulate import Row, RowStep
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T], Generic[T]):
+    """A sequence whose elements are made when they are asked for.
+
+    Args:
+        size: how many there are.
+        made: place -> element.
+    """
+
+    def __init__(self, size: int, made: Callable[[int], T]) -> None:
+        self._size, self._made = size, made
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[T]: ...
+    def __getitem__(self, at: int | slice) -> T | list[T]:
+        if isinstance(at, slice):
+            return [self._made(place) for place in range(*at.indices(self._size))]
+        place = at + self._size if at < 0 else at
+        if not 0 <= place < self._size:
+            raise IndexError(at)
+        return self._made(place)
+
+
+class PackedSpace:
+    """The control states and transitions of a search over packed states.
+
+    Args:
+        frontier: the search.
+
+    Attributes:
+        edges: its transitions in arrays.
+    """
+
+    def __init__(self, frontier: Frontier) -> None:
+        self.frontier = frontier
+        self.table = frontier.table
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The transitions in arrays."""
+        return Edges(self.frontier)
+
+    def lazy(self, made: Callable[[int], T]) -> Sequence[T]:
+        """Give a sequence with an element for each control state.
+
+        Args:
+            made: index -> element.
+        """
+        return Lazy(self.frontier.known, made)
+
+    def position(self, index: int) -> Position:
+        """Give where the run stands in a control state, with the reason that led there first.
+
+        Args:
+            index: the control state.
+        """
+        path = self.frontier.path(index)
+        position = path[-1][1].position if path else self.mover(index)
+        assert position is not None
+        return position
+
+    def mover(self, index: int) -> Position:
+        """Give the node that is executed next.
+
+        Args:
+            index: the control state.
+        """
+        return self.table.places[int(self.frontier.place(index))]
+
+    def parent(self, index: int) -> tuple[int, Call] | None:
+        """Give the control state that one was found from, and what was executed there; ``None`` for the first.
+
+        Args:
+            index: the control state.
+        """
+        found = self.frontier.step_to(index)
+        return None if found is None else (found[0], (self.mover(found[0]).node, found[1].outcome))
+
+    def outgoing(self, index: int) -> list[Transition]:
+        """Give the transitions of a control state.
+
+        Args:
+            index: the control state.
+        """
+        frontier = self.frontier
+        if index >= frontier.explored:
+            return []
+        number = int(frontier.row.all[index])
+        targets = frontier.targets(index, index + 1)[0].tolist()
+        return self._transitions(index, number, targets)
+
+    def _transitions(self, index: int, number: int, targets: Sequence[int]) -> list[Transition]:
+        rows = self.frontier.rows
+        row = rows.rows[number]
+        return [
+            Transition(
+                index,
+                step.outcome,
+                None if way is None else targets[way],
+                step.choice,
+                step.attempt,
+                self.table.truths(row, step),
+                step.error,
+            )
+            for step, way in zip(row.steps, rows.step_ways[number], strict=True)
+        ]
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The numbers of the rows that some explored state has, in the order of the first of them."""
+        rows = self.frontier.rows
+        return [number for number, first in enumerate(rows.first) if first < self.frontier.explored]
+
+    def samples(self) -> Iterator[Transition]:
+        """Go through one transition for each row and outcome: the first of its kind, in the order of discovery."""
+        frontier = self.frontier
+        if not self.rows:
+            return
+        first = np.array([frontier.rows.first[number] for number in self.rows])
+        following, _, _ = frontier.onward(frontier.words_of(first), np.array(self.rows))
+        targets = frontier.find(following).tolist()
+        at = 0
+        for number in self.rows:
+            count = int(frontier.rows.ways.all[number])
+            yield from self._transitions(frontier.rows.first[number], number, targets[at : at + count])
+            at += count
+
+    def before(self, row: Row, further: Mapping[int, int]) -> dict[str, Any]:
+        """Give what the action sees in the control states of a row: of the projected keys those that are known.
+
+        Args:
+            row: the row.
+            further: the values of keys that the row does not depend on, by number.
+        """
+        known = {**dict(zip(self.table.inputs(row.place), row.values, strict=True)), **further, **dict(row.entry)}
+        return self.table.known_state(known)
+
+    def after(self, row: Row, step: RowStep, further: Mapping[int, int]) -> dict[str, Any]:
+        """Give the state after an outcome, as :meth:`before`.
+
+        Args:
+            row: the row.
+            step: one of its outcomes.
+            further: the values of keys that the row does not depend on, by number.
+        """
+        known = {**dict(zip(self.table.inputs(row.place), row.values, strict=True)), **further, **dict(row.entry)}
+        return self.table.known_state({**known, **dict(step.writes)})
