@@ -29,8 +29,7 @@ class Edges:
         self.counts = np.zeros(self._size, np.int64)
         self.counts[: row.size] = rows.ways.all[row]
         self.ends = np.cumsum(self.counts)
-        self._ending = np.zeros(self._size, np.bool_)
-        self._ending[: row.size] = rows.ending.all[row]
+        self._ending = frontier.ended()
         self._failing = np.zeros(self._size, np.bool_)
         self._failing[: row.size] = rows.failing.all[row]
 

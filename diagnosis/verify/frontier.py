@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from diagnosis.runtime import END
 from diagnosis.verify.packed import Column, Index, Ints, Layout, Roots
 from diagnosis.verify.rows import Outgrown, Rows
 from diagnosis.verify.tabulate import Rekeyed, RowStep, Table
@@ -219,6 +220,13 @@ class Frontier:
             index: the state.
         """
         return int(self.layout.get(self.words(index, index + 1), 0)[0])
+
+    def ended(self) -> Ints:
+        """Tell for each state, explored or not, whether the run has ended there."""
+        ends = np.array([place.node == END for place in self.table.places])
+        starts = range(0, self.known, BLOCK)
+        found: Ints = np.concatenate([ends[self.layout.get(self.words(at, at + BLOCK), 0)] for at in starts])
+        return found
 
     def step_to(self, index: int) -> tuple[int, RowStep] | None:
         """Give the state that one was found from, and the step that led from there; ``None`` for the first one.

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, freeze, movable, told
+from diagnosis.runtime import (
+    Child,
+    Choice,
+    Command,
+    Forked,
+    Model,
+    Move,
+    Place,
+    Position,
+    Property,
+    ReadView,
+    RunError,
+    freeze,
+    movable,
+    told,
+)
 from diagnosis.runtime.branching import Reported
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
 from diagnosis.runtime.step import Entered
@@ -63,6 +78,26 @@ class Left(NamedTuple):
     def winning(self) -> str | None:
         """The name of the branch that is to win the fork that was opened."""
         return None if self.fork is None or self.winner is None else self.fork.children[self.winner].branch
+
+
+class Decided(Protocol):
+    """An outcome and what was decided after it."""
+
+    @property
+    def outcome(self) -> str:
+        """The name of the outcome."""
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the node it is."""
+
+    @property
+    def choice(self) -> Choice | None:
+        """The decision."""
+
+    @property
+    def others(self) -> tuple[Choice, ...]:
+        """The further choices of a decision that opened several branches."""
 
 
 class Moves:
@@ -215,6 +250,35 @@ def _frozen(update: Mapping[str, Any] | Command) -> Mapping[str, Any] | Command:
     # Each value alone: as the value of a key it may be a marker, which nothing else holds.
     values = {key: freeze(value) for key, value in given.items()}
     return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values
+
+
+def move_of(model: Model, claim: Property, node: str, step: Decided, before: Any, after: Any, branch: str = "") -> Move:
+    """Give one node execution as a claim sees it.
+
+    Args:
+        model: the graph under test.
+        claim: the claim.
+        node: the node.
+        step: what was decided.
+        before: the state that the action sees.
+        after: the state after it.
+        branch: the branch that moved.
+    """
+    who, reads = f"property {claim.name!r}", frozenset(claim.reads)
+    update = model.alphabet[node][step.outcome]
+    report: Any = update(before) if callable(update) else update
+    assert step.choice is not None
+    return Move(
+        node,
+        step.outcome,
+        step.attempt,
+        ReadView(before, reads, who),
+        report.update if isinstance(report, Command) else report,
+        ReadView(after, reads, who),
+        step.choice,
+        step.others,
+        branch,
+    )
 
 
 def mover(place: Place) -> Position:

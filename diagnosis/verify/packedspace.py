@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from diagnosis.runtime import Position
 from diagnosis.verify.edges import Edges
 from diagnosis.verify.frontier import Frontier
 from diagnosis.verify.paths import Call, Transition
-from diagnosis.verify.tabulate import Row, RowStep
+from diagnosis.verify.tabulate import Row
 
 T = TypeVar("T")
 
@@ -148,23 +148,10 @@ class PackedSpace:
             yield from self._transitions(frontier.rows.first[number], number, targets[at : at + count])
             at += count
 
-    def before(self, row: Row, further: Mapping[int, int]) -> dict[str, Any]:
-        """Give what the action sees in the control states of a row: of the projected keys those that are known.
+    def known(self, row: Row) -> dict[int, int]:
+        """Give what the control states of a row have in common: number of the key -> number of its value.
 
         Args:
             row: the row.
-            further: the values of keys that the row does not depend on, by number.
         """
-        known = {**dict(zip(self.table.inputs(row.place), row.values, strict=True)), **further, **dict(row.entry)}
-        return self.table.known_state(known)
-
-    def after(self, row: Row, step: RowStep, further: Mapping[int, int]) -> dict[str, Any]:
-        """Give the state after an outcome, as :meth:`before`.
-
-        Args:
-            row: the row.
-            step: one of its outcomes.
-            further: the values of keys that the row does not depend on, by number.
-        """
-        known = {**dict(zip(self.table.inputs(row.place), row.values, strict=True)), **further, **dict(row.entry)}
-        return self.table.known_state({**known, **dict(step.writes)})
+        return dict(zip(self.table.inputs(row.place), row.values, strict=True))

@@ -8,18 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnosis.runtime import (
-    Command,
     DefinitionError,
     DiagnosisError,
     Model,
     Move,
     Property,
-    ReadView,
     always,
     sometimes,
     told,
 )
 from diagnosis.verify.lasso import find_lasso
+from diagnosis.verify.moves import move_of
 from diagnosis.verify.paths import Call, Script, Transition
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
@@ -215,30 +214,32 @@ class _Prover:
 
     def _moves_of(self, space: StateSpace, claim: Property) -> Callable[[Transition], Move]:
         """Give the function from a transition to the move that a property sees."""
-        who, reads, alphabet = f"property {claim.name!r}", frozenset(claim.reads), self.model.alphabet
 
         def move(edge: Transition) -> Move:
             here = space.mover(edge.source)
-            update = alphabet[here.node][edge.outcome]
-            assert edge.choice is not None
-            before, after = space.entered(edge.source), edge.after
-            if after is None:
-                assert edge.target is not None
-                after = space.states[edge.target]
-            report: Any = update(before) if callable(update) else update
-            return Move(
-                here.node,
-                edge.outcome,
-                edge.attempt,
-                ReadView(before, reads, who),
-                report.update if isinstance(report, Command) else report,
-                ReadView(after, reads, who),
-                edge.choice,
-                edge.others,
-                here.branch,
-            )
+            before, after = self._around(space, edge)
+            return move_of(self.model, claim, here.node, edge, before, after, here.branch)
 
         return move
+
+    def _around(self, space: StateSpace, edge: Transition) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Give the state that the action sees, and the state after it."""
+        after = edge.after
+        if after is None:
+            assert edge.target is not None
+            after = space.states[edge.target]
+        return space.entered(edge.source), after
+
+    def _kind(self, claim: Property, space: StateSpace, edge: Transition) -> Any:
+        """Give what a property can tell of a move; values by their identity, as they stay where they are."""
+        here = space.mover(edge.source)
+        kind: tuple[Any, ...] = (id(edge.choice), edge.outcome, edge.attempt)
+        if callable(self.model.alphabet[here.node][edge.outcome]):
+            return (*kind, edge.source)
+        if claim.reads:
+            before, after = self._around(space, edge)
+            kind += tuple([id(state[key]) for state in (before, after) for key in claim.reads])
+        return (*kind, here.branch, *map(id, edge.others)) if here.branch or edge.others else kind
 
     def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
         """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
@@ -251,17 +252,32 @@ class _Prover:
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
+        if space.packed is not None:
+            from diagnosis.verify.deciding import deciding
+
+            found = deciding(space.packed, self.model, claim, lambda move: self._hit(claim, move, None))
+        else:
+            found = self._found(claim, space)
+        if found is None:
+            return None
+        return space.script_through(found), self._through(space, found)
+
+    def _found(self, claim: Property, space: StateSpace) -> Transition | None:
+        """Give the move that decides a property: the first to show a sometimes, that of the shortest run else."""
         found: Transition | None = None
-        seen = self._moves_of(space, claim)
+        seen, known = self._moves_of(space, claim), dict[Any, bool]()
         for edge in space.transitions:
-            if edge.choice is not None and self._hit(claim, seen(edge), None):
+            if edge.choice is None:
+                continue
+            kind = self._kind(claim, space, edge)
+            if kind not in known:
+                known[kind] = self._hit(claim, seen(edge), None)
+            if known[kind]:
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
                     break
-        if found is None:
-            return None
-        return space.script_through(found), self._through(space, found)
+        return found
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""

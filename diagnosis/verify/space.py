@@ -173,7 +173,7 @@ class StateSpace(Paths):
 
     @property
     def _time_used_up(self) -> str:
-        return f"the budget of {self._max_seconds:g} s was used up"
+        return f"the budget of {self._max_seconds or 0:g} s was used up"
 
     def _out_of_time(self) -> bool:
         if self._max_seconds is not None and time.monotonic() - self._began > self._max_seconds:

@@ -72,6 +72,11 @@ class RowStep(NamedTuple):
     choice: Choice | None
     error: str | None
 
+    @property
+    def others(self) -> tuple[Choice, ...]:
+        """None: a decision that opened branches has further ones."""
+        return ()
+
 
 class Row(NamedTuple):
     """All that a node may come to in the control states that agree on what it depends on.
