@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -49,18 +50,14 @@ def deciding(space: PackedSpace, model: Model, claim: Property, decides: Decides
         return None
     frontier = space.frontier
     best: tuple[float, int, int] | None = None
-    order = np.argsort(frontier.row.all, kind="stable")
-    ends = np.cumsum(np.bincount(frontier.row.all, minlength=len(frontier.rows.rows)))
     for hit in hits:
-        states = order[ends[hit.row - 1] if hit.row else 0 : ends[hit.row]]
-        for key, value in hit.further:
-            states = states[frontier.layout.get(frontier.words_of(states), key + 1) == value]
-        if not states.size:
-            continue
-        if claim.kind == "sometimes":
-            found = (0.0, int(states[0]), hit.step)
+        if claim.kind == "sometimes" and not hit.further:
+            found = (0.0, frontier.rows.first[hit.row], hit.step)
         else:
-            lengths = _through(space, states, hit)
+            states = space.states_of(hit.row)
+            for key, value in hit.further:
+                states = states[frontier.layout.get(frontier.words_of(states), key + 1) == value]
+            lengths = np.zeros(states.size) if claim.kind == "sometimes" else _through(space, states, hit)
             at = int(np.argmin(lengths))
             found = (float(lengths[at]), int(states[at]), hit.step)
         best = found if best is None else min(best, found)
@@ -134,7 +131,7 @@ def _combinations(space: PackedSpace, keys: tuple[int, ...], numbers: list[int])
     frontier = space.frontier
     chosen = np.zeros(len(frontier.rows.rows), np.bool_)
     chosen[numbers] = True
-    found: list[Ints] = []
+    present = np.zeros(math.prod([len(chosen), *(len(space.table.values[key]) for key in keys)]), np.bool_)
     for start in range(0, frontier.explored, BLOCK):
         row = frontier.row.all[start : min(start + BLOCK, frontier.explored)]
         states = np.flatnonzero(chosen[row])
@@ -144,8 +141,8 @@ def _combinations(space: PackedSpace, keys: tuple[int, ...], numbers: list[int])
         told = row[states].astype(np.int64)
         for key in keys:
             told = told * len(space.table.values[key]) + frontier.layout.get(words, key + 1)
-        found.append(np.unique(told))
-    different = np.unique(np.concatenate(found))
+        present[told] = True
+    different = np.flatnonzero(present)
     columns = []
     for key in reversed(keys):
         size = len(space.table.values[key])

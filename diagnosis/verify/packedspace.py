@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Generic, TypeVar, overload
 
@@ -11,6 +11,7 @@ import numpy as np
 from diagnosis.runtime import Position
 from diagnosis.verify.edges import Edges
 from diagnosis.verify.frontier import Frontier
+from diagnosis.verify.packed import Ints
 from diagnosis.verify.paths import Call, Transition
 from diagnosis.verify.tabulate import Row
 
@@ -134,19 +135,35 @@ class PackedSpace:
         rows = self.frontier.rows
         return [number for number, first in enumerate(rows.first) if first < self.frontier.explored]
 
-    def samples(self) -> Iterator[Transition]:
-        """Go through one transition for each row and outcome: the first of its kind, in the order of discovery."""
+    @cached_property
+    def _by_row(self) -> tuple[Ints, Ints]:
+        row = self.frontier.row.all
+        return np.argsort(row, kind="stable"), np.cumsum(np.bincount(row, minlength=len(self.frontier.rows.rows)))
+
+    def states_of(self, number: int) -> Ints:
+        """Give the control states that have a row.
+
+        Args:
+            number: the number of the row.
+        """
+        order, ends = self._by_row
+        return order[ends[number - 1] if number else 0 : ends[number]]
+
+    @cached_property
+    def samples(self) -> list[Transition]:
+        """One transition for each row and outcome: the first of its kind, in the order of discovery."""
         frontier = self.frontier
         if not self.rows:
-            return
+            return []
         first = np.array([frontier.rows.first[number] for number in self.rows])
         following, _, _ = frontier.onward(frontier.words_of(first), np.array(self.rows))
         targets = frontier.find(following).tolist()
-        at = 0
+        found, at = list[Transition](), 0
         for number in self.rows:
             count = int(frontier.rows.ways.all[number])
-            yield from self._transitions(frontier.rows.first[number], number, targets[at : at + count])
+            found += self._transitions(frontier.rows.first[number], number, targets[at : at + count])
             at += count
+        return found
 
     def known(self, row: Row) -> dict[int, int]:
         """Give what the control states of a row have in common: number of the key -> number of its value.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -131,12 +131,12 @@ class Paths:
             yield from outgoing
 
     @property
-    def samples(self) -> Iterator[Transition]:
+    def samples(self) -> Iterable[Transition]:
         """Transitions in the order of discovery, the first of each kind at least.
 
         Those that are left out agree with an earlier one in node, outcome, attempt, decision and error.
         """
-        return self.transitions if self.packed is None else self.packed.samples()
+        return self.transitions if self.packed is None else self.packed.samples
 
     @cached_property
     def size(self) -> int:

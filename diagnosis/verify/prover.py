@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
@@ -61,9 +62,15 @@ def claims_of(model: Model) -> tuple[Property, ...]:
     Args:
         model: the graph under test.
     """
-    taken = (_taken(node, rule) for node, rule in rules_of(model))
-    routed = (_routed(node, route) for node, route in routes_of(model))
-    return (*model.claims, NO_ERROR, *taken, *routed)
+    return (*model.claims, NO_ERROR, *_taking(model))
+
+
+def _taking(model: Model) -> dict[Property, tuple[str, str, str | None]]:
+    """Give the claims that each rule and each route is taken, with which one of which node."""
+    rules: dict[Property, tuple[str, str, str | None]] = {
+        _taken(node, rule): (RULE_TAKEN, node, rule) for node, rule in rules_of(model)
+    }
+    return rules | {_routed(node, route): (ROUTE_TAKEN, node, route) for node, route in routes_of(model)}
 
 
 def prove(
@@ -93,7 +100,7 @@ def prove(
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
     space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
     prover = _Prover(space, max_states, deadline)
-    return Proof(model, space, tuple(prover.verdict(claim) for claim in claims_of(model)), prover.lasso)
+    return Proof(model, space, prover.verdicts(), prover.lasso)
 
 
 class _Prover:
@@ -105,7 +112,11 @@ class _Prover:
         self._limit = self.model.graph.recursion_limit
         self._failed = next((edge for edge in space.samples if edge.error is not None), None)
         self._cut = False
+        self._taken = _taking(self.model)
         self._spaces: dict[frozenset[str], StateSpace] = {}
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(self.verdict(claim) for claim in (*self.model.claims, NO_ERROR, *self._taken))
 
     def verdict(self, claim: Property) -> Verdict:
         if claim.kind == "eventually":
@@ -252,7 +263,9 @@ class _Prover:
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
-        if space.packed is not None:
+        if claim in self._taken:
+            found = self._first_taken.get(self._taken[claim])
+        elif space.packed is not None:
             from diagnosis.verify.deciding import deciding
 
             found = deciding(space.packed, self.model, claim, lambda move: self._hit(claim, move, None))
@@ -261,6 +274,16 @@ class _Prover:
         if found is None:
             return None
         return space.script_through(found), self._through(space, found)
+
+    @cached_property
+    def _first_taken(self) -> dict[tuple[str, str, str | None], Transition]:
+        """The first transition that takes each rule and each route."""
+        first: dict[tuple[str, str, str | None], Transition] = {}
+        for edge in self.space.samples:
+            for choice in edge.choices:
+                first.setdefault((RULE_TAKEN, choice.source, choice.rule), edge)
+                first.setdefault((ROUTE_TAKEN, choice.source, choice.route), edge)
+        return first
 
     def _found(self, claim: Property, space: StateSpace) -> Transition | None:
         """Give the move that decides a property: the first to show a sometimes, that of the shortest run else."""

@@ -242,8 +242,7 @@ class Table:
         if not isinstance(conditional.decision, Decision):
             return ()
         after = {**dict(zip(self.inputs(row.place), row.values, strict=True)), **dict(row.entry), **dict(step.writes)}
-        reads = [self._number[key] for key in conditional.decision.reads]
-        asked = (node, *[after[n] for n in reads])
+        asked = (node, *[after[n] for n in self._nodes[node].decided])
         if asked not in self._truths:
             self._truths[asked] = tuple(self._truth(conditional, rule, after) for rule in conditional.decision.rules)
         return self._truths[asked]
@@ -414,13 +413,10 @@ class _Needs:
         written = by_entry | by_exit | by_action | set(by_router)
         self.entry = tuple(sorted(number[key] for key in entry if key in number))
         self.exit = tuple(sorted(number[key] for key in exits if key in number))
+        self.inputs = tuple(sorted({*self.entry, *self.exit}))
+        self.decided = tuple([number[key] for key in conditional.decision.reads or ()]) if conditional else ()
         self.merged = tuple(sorted(number[key] for key in (by_action | by_exit | set(by_router)) & merged))
         self.writable = tuple(sorted(number[key] for key in written if key in number))
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """All that it depends on."""
-        return tuple(sorted({*self.entry, *self.exit}))
 
     def widen(self, further: Iterable[int]) -> None:
         """Depend on further keys.
@@ -429,6 +425,7 @@ class _Needs:
             further: their numbers.
         """
         self.exit = tuple(sorted({*self.exit, *further}))
+        self.inputs = tuple(sorted({*self.entry, *self.exit}))
 
 
 def _always_reported(model: Model, node: Node) -> set[str]:
