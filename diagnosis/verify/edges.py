@@ -177,17 +177,22 @@ class Edges:
         found[self._failing] = 1
         found[self._ending] = 0
         near = np.flatnonzero(self._ending)
-        length = 0
+        length, stamps = 0, np.empty(self._size, np.int32)
         while near.size or length < 1:
             counts = ends[near] - np.where(near > 0, ends[near - 1], 0)
             last = np.cumsum(counts)
             total = int(last[-1]) if last.size else 0
             places = np.arange(total) + np.repeat((ends[near] - counts) - (last - counts), counts)
-            before = np.unique(sources[order[places]])
+            before = sources[order[places]]
             length += 1
             before = before[(found[before] < 0) | (found[before] > length)]
             found[before] = length
-            near = np.flatnonzero(found == 1) if length == 1 else before
+            if length == 1:
+                near = np.flatnonzero(found == 1)
+            else:
+                at = np.arange(before.size, dtype=np.int32)
+                stamps[before] = at
+                near = before[stamps[before] == at].astype(np.int64)
         return found
 
     @cached_property

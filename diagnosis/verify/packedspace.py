@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -89,7 +89,10 @@ class PackedSpace:
         Args:
             index: the control state.
         """
-        return self.table.places[int(self.frontier.place(index))]
+        frontier = self.frontier
+        if index < frontier.explored:
+    XX
+        return self.table.places[frontier.place(index)]
 
     def parent(self, index: int) -> tuple[int, Call] | None:
         """Give the control state that one was found from, and what was executed there; ``None`` for the first.
@@ -110,7 +113,11 @@ class PackedSpace:
         if index >= frontier.explored:
             return []
         number = int(frontier.row.all[index])
-        targets = frontier.targets(index, index + 1)[0].tolist()
+        if "edges" in self.__dict__:
+            edges = self.edges
+            targets = edges.targets[edges.ends[index] - edges.counts[index] : edges.ends[index]].tolist()
+        else:
+            targets = frontier.targets(index, index + 1)[0].tolist()
         return self._transitions(index, number, targets)
 
     def _transitions(self, index: int, number: int, targets: Sequence[int]) -> list[Transition]:
@@ -128,6 +135,18 @@ class PackedSpace:
             )
             for step, way in zip(row.steps, rows.step_ways[number], strict=True)
         ]
+
+    def around(self, edge: Transition) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the state that the action sees in a transition, and the state after it: the projected keys of both.
+
+        Args:
+            edge: the transition, which leads to a state.
+        """
+        frontier = self.frontier
+        assert edge.target is not None
+        row = frontier.rows.rows[frontier.row.all[edge.source]]
+        before, after = (dict(enumerate(frontier.values(index)[1:])) for index in (edge.source, edge.target))
+        return self.table.known_state({**before, **dict(row.entry)}), self.table.known_state(after)
 
     @cached_property
     def rows(self) -> list[int]:

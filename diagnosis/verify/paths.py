@@ -180,7 +180,8 @@ class Paths:
     def to_end(self) -> Sequence[int | None]:
         """For each control state the fewest executions that end the run, or ``None`` where none does."""
         if self.packed is not None:
-            return [None if length < 0 else length for length in self.packed.edges.to_end.tolist()]
+            lengths = self.packed.edges.to_end
+            return self.packed.lazy(lambda index: None if lengths[index] < 0 else int(lengths[index]))
         return self._distances(hidden=1)
 
     @property

@@ -235,6 +235,8 @@ class _Prover:
 
     def _around(self, space: StateSpace, edge: Transition) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         """Give the state that the action sees, and the state after it."""
+        if space.packed is not None:
+            return space.packed.around(edge)
         after = edge.after
         if after is None:
             assert edge.target is not None
@@ -304,12 +306,11 @@ class _Prover:
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
-        assert claim.remember is not None
         came: dict[tuple[int, Any], tuple[tuple[int, Any], Call] | None] = {(0, claim.start): None}
         depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
         best: tuple[float, Script, Transition] | None = None
-        seen = self._moves_of(space, claim)
+        seen, known = self._moves_of(space, claim), dict[Any, tuple[Any, bool]]()
         while queue:
             here = queue.popleft()
             depth = depths[here] + 1
@@ -318,12 +319,11 @@ class _Prover:
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    move = seen(edge)
-                    try:
-                        after = claim.remember(after, move)
-                    except Exception as error:
-                        raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-                    if self._hit(claim, move, after):
+                    kind = (after, self._kind(claim, space, edge))
+                    if kind not in known:
+                        known[kind] = self._remembered(claim, after, seen(edge))
+                    after, hit = known[kind]
+                    if hit:
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
                             best = (total, (*self._script(came, here), space.call(edge)), edge)
@@ -347,6 +347,15 @@ class _Prover:
         if last.target is None:
             return stem, stem
         return stem, stem + space.finish(last.target, self._limit + 1 - len(stem))
+
+    def _remembered(self, claim: Property, memory: Any, move: Move) -> tuple[Any, bool]:
+        """Give the memory after a move, and whether the move decides the property."""
+        assert claim.remember is not None
+        try:
+            after = claim.remember(memory, move)
+        except Exception as error:
+            raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
+        return after, self._hit(claim, move, after)
 
     def _new(self, claim: Property, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
         """Tell whether a pair of control state and memory was not reached before."""
