@@ -91,7 +91,8 @@ class PackedSpace:
         """
         frontier = self.frontier
         if index < frontier.explored:
-    XX
+            row: Row = frontier.rows.rows[frontier.row.all[index]]
+            return self.table.places[row.place]
         return self.table.places[frontier.place(index)]
 
     def parent(self, index: int) -> tuple[int, Call] | None:
