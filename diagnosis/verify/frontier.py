@@ -11,7 +11,7 @@ import numpy as np
 from diagnosis.runtime import END
 from diagnosis.verify.packed import Column, Index, Ints, Layout, Roots
 from diagnosis.verify.rows import Outgrown, Rows
-from diagnosis.verify.tabulate import Rekeyed, RowStep, Table
+from diagnosis.verify.tabulate import Rekeyed, Row, RowStep, Table
 
 BLOCK = 1 << 14
 """Control states that are expanded at once."""
@@ -211,7 +211,7 @@ class Frontier:
         Args:
             index: the state.
         """
-        return tuple(int(field[0]) for field in self.layout.unpack(self.words(index, index + 1)))
+        return self.layout.values(self.words(index, index + 1))
 
     def place(self, index: int) -> int:
         """Give the number of the place in a state.
@@ -238,15 +238,20 @@ class Frontier:
         if before < 0:
             return None
         target, values = self.values(index), self.values(before)
-        place = values[0]
-        row = self.table.row(place, tuple(values[n + 1] for n in self.table.inputs(place)), _no_witness)
-        for step in row.steps:
+        for step in self._row_at(before, values).steps:
             following = [step.place, *values[1:]]
             for key, value in step.writes:
                 following[key + 1] = value
             if tuple(following) == target:
                 return before, step
         raise AssertionError(f"no outcome leads from control state {before} to {index}")
+
+    def _row_at(self, index: int, values: tuple[int, ...]) -> Row:
+        if index < self.row.size:
+            row: Row = self.rows.rows[self.row.all[index]]
+            return row
+        # It was expanded, but its block is in work still.
+        return self.table.row(values[0], tuple(values[n + 1] for n in self.table.inputs(values[0])), _no_witness)
 
     def path(self, index: int) -> list[tuple[int, RowStep]]:
         """Give the shortest way to a state: each state on it, with the step that leaves it.

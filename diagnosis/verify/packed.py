@@ -135,6 +135,15 @@ class Layout:
         """
         return [self.get(words, field) for field in range(len(self._fields))]
 
+    def values(self, words: Ints) -> tuple[int, ...]:
+        """Give all fields of one state.
+
+        Args:
+            words: the state, one row a word.
+        """
+        plain = words[:, 0].tolist()
+        return tuple([(plain[word] >> shift) & mask for word, shift, mask in self._fields])
+
     def masks(self, fields: Sequence[int]) -> list[int]:
         """Give the bits of some fields, word by word.
 

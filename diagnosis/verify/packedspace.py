@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
@@ -17,6 +17,12 @@ from diagnosis.verify.tabulate import Row
 
 T = TypeVar("T")
 
+SMALL = 20_000
+"""Control states up to which what was made of them once is kept."""
+
+DEEP = 500
+"""Node executions up to which a state is made from the one before it."""
+
 
 class Lazy(Sequence[T], Generic[T]):
     """A sequence whose elements are made when they are asked for.
@@ -28,6 +34,7 @@ class Lazy(Sequence[T], Generic[T]):
 
     def __init__(self, size: int, made: Callable[[int], T]) -> None:
         self._size, self._made = size, made
+        self._kept: dict[int, T] | None = {} if size <= SMALL else None
 
     def __len__(self) -> int:
         return self._size
@@ -42,7 +49,11 @@ class Lazy(Sequence[T], Generic[T]):
         place = at + self._size if at < 0 else at
         if not 0 <= place < self._size:
             raise IndexError(at)
-        return self._made(place)
+        if self._kept is None:
+            return self._made(place)
+        if place not in self._kept:
+            self._kept[place] = self._made(place)
+        return self._kept[place]
 
 
 class PackedSpace:
@@ -78,8 +89,8 @@ class PackedSpace:
         Args:
             index: the control state.
         """
-        path = self.frontier.path(index)
-        position = path[-1][1].position if path else self.mover(index)
+        found = self.frontier.step_to(index)
+        position = self.mover(index) if found is None else found[1].position
         assert position is not None
         return position
 
@@ -94,6 +105,18 @@ class PackedSpace:
             row: Row = frontier.rows.rows[frontier.row.all[index]]
             return self.table.places[row.place]
         return self.table.places[frontier.place(index)]
+
+    @cached_property
+    def states(self) -> Sequence[Mapping[str, Any]]:
+        """The whole state of each control state, by replaying the shortest script on the real step."""
+        return self.lazy(self._state)
+
+    def _state(self, index: int) -> Mapping[str, Any]:
+        found = self.frontier.step_to(index)
+        if self.frontier.known > SMALL or found is None or self.frontier.depth(index) > DEEP:
+            return self.frontier.whole(index)
+        before, step = found
+        return self.table.executed(self.position(before), self.states[before], step.outcome)[1]
 
     def parent(self, index: int) -> tuple[int, Call] | None:
         """Give the control state that one was found from, and what was executed there; ``None`` for the first.

@@ -82,7 +82,7 @@ class Paths:
         """Show a packed space."""
         frontier = packed.frontier
         self.packed, self.stopped = packed, frontier.stopped
-        self.positions, self.states = packed.lazy(packed.position), packed.lazy(frontier.whole)
+        self.positions, self.states = packed.lazy(packed.position), packed.states
         self.depths, self.outgoing = packed.lazy(frontier.depth), packed.lazy(packed.outgoing)
         self._parents, self._movers = packed.lazy(packed.parent), packed.lazy(packed.mover)
 

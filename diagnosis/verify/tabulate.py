@@ -187,13 +187,27 @@ class Table:
         Args:
             outcomes: what the nodes report, one after the other.
         """
+        position: Position
+        state: Mapping[str, Any]
         position, state = self._moves.step.begin(self.model.input)
         for outcome in outcomes:
-            reported = self._moves.execute(position, state, position, outcome).reported
-            assert reported is not None
-            assert isinstance(reported.following, Position)
-            position, state = reported.following, dict(reported.after)
+            position, state = self.executed(position, state, outcome)
         return state
+
+    def executed(
+        self, position: Position, state: Mapping[str, Any], outcome: str
+    ) -> tuple[Position, Mapping[str, Any]]:
+        """Execute a node on the real step; it must not fail.
+
+        Args:
+            position: where the run stands.
+            state: the whole state there.
+            outcome: what the node reports.
+        """
+        reported = self._moves.execute(position, state, position, outcome).reported
+        assert reported is not None
+        assert isinstance(reported.following, Position)
+        return reported.following, reported.after
 
     def row(self, place: int, values: tuple[int, ...], witness: Witness) -> Row:
         """Make a row.
