@@ -9,6 +9,7 @@ import click
 from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
 from diagnosis.commands.draw import draw
+from diagnosis.commands.export import export
 from diagnosis.commands.lab import lab
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
@@ -25,7 +26,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, draw, lab):
+for _command in (tour, run, coverage, verify, draw, export, lab):
     app.add_command(_command)
 
 

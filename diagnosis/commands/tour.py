@@ -46,7 +46,7 @@ def tour(paths: tuple[Path, ...], output: Path, graphs: tuple[str, ...], as_json
       diagnosis tour
       diagnosis tour my_scenarios/
     """
-    from diagnosis.views.files import FileError
+    from diagnosis.scenarios.files import FileError
     from diagnosis.views.report import write_report
     from diagnosis.views.shipped import shipped_scenarios
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from diagnosis.runtime import Model, thaw
-from diagnosis.scenarios import Scenario, observed, run_scenario
+from diagnosis.scenarios import Scenario, ScenarioResult, observed, run_scenario
 from diagnosis.verify.paths import Script
 
 
@@ -22,6 +22,21 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
     Returns:
         A scenario that passes, and shows the run.
     """
+    document, result = played(model, script, name=name, title=title)
+    return Scenario.parse({**document, "expect": observed(result.run, model).to_map()})
+
+
+def played(model: Model, script: Script, **head: str) -> tuple[dict[str, Any], ScenarioResult]:
+    """Play a script on the real runtime.
+
+    Args:
+        model: the graph under test.
+        script: node, outcome and, where it opens an ``any_of`` fork, winner, execution by execution.
+        head: the name of the scenario, and what else comes first in it.
+
+    Returns:
+        The script as a scenario that expects nothing, and what came of it.
+    """
     calls: dict[str, list[Any]] = {}
     winners: dict[str, list[str]] = {}
     for node, outcome, *won in script:
@@ -29,7 +44,7 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
             calls.setdefault(node, []).append(model.forms.spell(node, outcome))
         for winner in won:
             winners.setdefault(fork_of(model, node, winner), []).append(winner)
-    document: dict[str, Any] = {"name": name, "title": title, "graph": model.name, "script": calls}
+    document: dict[str, Any] = {**head, "graph": model.name, "script": calls}
     if winners:
         document["winners"] = winners
     if model.input:
@@ -39,8 +54,7 @@ def scenario_for(model: Model, script: Script, *, name: str, title: str) -> Scen
         # The run ended sooner than the script: what it did not ask for is no part of what is shown.
         for item in reversed(result.unused):
             calls[item.rpartition("[")[0]].pop()
-    run = result.run
-    return Scenario.parse({**document, "expect": observed(run, model).to_map()})
+    return document, result
 
 
 def fork_of(model: Model, node: str, winner: str) -> str:

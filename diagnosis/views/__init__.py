@@ -1,8 +1,8 @@
 """What people look at: pictures of graphs, runs and coverage, tables, and the displays of notebooks."""
 
+from diagnosis.scenarios.files import FileError
 from diagnosis.views.diagram import ENDINGS, Diagram, Drawable, draw
 from diagnosis.views.dot import DrawError, dot_text
-from diagnosis.views.files import FileError
 from diagnosis.views.mermaid import mermaid_text
 from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.render import Engine, RenderError, find_engine, render

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnosis.runtime import CompiledGraph, Model, Run, Shown, Topology
+from diagnosis.scenarios.files import write_file
 from diagnosis.views.dot import DrawError, dot_text
-from diagnosis.views.files import write_file
 from diagnosis.views.mermaid import mermaid_text
 from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.render import TIMEOUT, RenderError, render

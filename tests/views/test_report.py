@@ -7,9 +7,9 @@ from drawn_graphs import branched, failing, fixed_fork, mapped
 
 from diagnosis.catalog import diagnosis_model
 from diagnosis.scenarios import Scenario, SuiteResult, run_scenario
+from diagnosis.scenarios.files import FileError
 from diagnosis.verify import measure, prove
 from diagnosis.views import report
-from diagnosis.views.files import FileError
 from diagnosis.views.render import RenderError
 from diagnosis.views.report import report_html, write_report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from diagnosis.runtime import DiagnosisError
@@ -14,12 +15,12 @@ class FileError(DiagnosisError):
     """A file cannot be written; the text says which and why."""
 
 
-def write_file(path: str | os.PathLike[str], content: bytes, *, make_folder: bool = False) -> Path:
+def write_file(path: str | os.PathLike[str], content: bytes | Iterable[bytes], *, make_folder: bool = False) -> Path:
     """Write a file beside its place, then put the whole there, following a link that stands in it.
 
     Args:
         path: the file; one that is there is replaced.
-        content: its bytes.
+        content: its bytes; or parts of them, which are made while it is written.
         make_folder: whether a missing folder is made.
 
     Returns:
@@ -29,10 +30,12 @@ def write_file(path: str | os.PathLike[str], content: bytes, *, make_folder: boo
         FileError: the folder is missing, or the file cannot be written.
     """
     file = Path(path)
+    parts = (content,) if isinstance(content, bytes) else content
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
             # A device or a pipe: written to, never replaced.
-            file.write_bytes(content)
+            with file.open("wb") as stream:
+                stream.writelines(parts)
             return file
         target = Path(os.path.realpath(file))
         if make_folder:
@@ -48,7 +51,7 @@ def write_file(path: str | os.PathLike[str], content: bytes, *, make_folder: boo
         draft = Path(name)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
+                stream.writelines(parts)
             draft.chmod(mode)
             draft.replace(target)
         except BaseException:
