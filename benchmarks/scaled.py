@@ -50,7 +50,7 @@ class _Guard(NamedTuple):
     when: tuple[Condition, ...] = ()
 
 
-class _Agent:
+class Agent:
     """The keys, conditions, updates and reports of one agent."""
 
     def __init__(self, prefix: str, limits: Limits) -> None:
@@ -202,7 +202,7 @@ def one_agent(limits: Limits, *, bound: int | None = None) -> Model:
         limits: how often each may be done again; 1 everywhere gives the contract's 1,165 control states.
         bound: the longest run that is claimed.
     """
-    agent = _Agent("", limits)
+    agent = Agent("", limits)
     graph = StateGraph(agent.keys, name="scaled")
     for node in NODES:
         graph.add_node(
@@ -234,7 +234,7 @@ def several_agents(limits: Sequence[Limits]) -> Model:
     Args:
         limits: those of each agent.
     """
-    agents = [_Agent(f"{number}.", limit) for number, limit in enumerate(limits)]
+    agents = [Agent(f"{number}.", limit) for number, limit in enumerate(limits)]
     keys = {"turn": Replace(initial=0)}
     for agent in agents:
         keys |= {**agent.keys, f"{agent.prefix}at": Replace(initial="planner")}
@@ -278,7 +278,7 @@ def _turn(number: int) -> Condition:
     return Condition(f"turn_{number}", lambda state: state["turn"] == number, "turn")
 
 
-def _goes_on(agent: _Agent, node: str) -> Effect:
+def _goes_on(agent: Agent, node: str) -> Effect:
     """Set where an agent stands, by its guards."""
     place, guards = f"{agent.prefix}at", agent.guards[node]
 

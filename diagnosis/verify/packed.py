@@ -83,10 +83,12 @@ class Layout:
     def __init__(self, sizes: Sequence[int]) -> None:
         self._room: list[int] = []
         self._fields: list[tuple[int, int, int]] = []
+        widths = [max(1, (size - 1).bit_length()) for size in sizes]
+        # Words of a like width: keys that belong together are often declared together, and have few values together.
+        full = -(-sum(widths) // -(-sum(widths) // WORD))
         word, shift = 0, 0
-        for size in sizes:
-            width = max(1, (size - 1).bit_length())
-            if shift + width > WORD:
+        for width in widths:
+            if shift >= full or shift + width > WORD:
                 word, shift = word + 1, 0
             self._fields.append((word, shift, (1 << width) - 1))
             self._room.append(1 << width)

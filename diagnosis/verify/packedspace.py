@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import eq
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -38,6 +39,11 @@ class Lazy(Sequence[T], Generic[T]):
 
     def __len__(self) -> int:
         return self._size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
     @overload
     def __getitem__(self, at: int) -> T: ...
