@@ -1,4 +1,4 @@
-"""Promela of the agents that take turns, written for them: the export would tabulate who goes on over all their keys."""
+"""Promela of the agents that take turns, written by hand: the export does not come to an end with who goes on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Large control spaces: exploring and proving them, beside SPIN on the same graph.
 
-SPIN gets the graph as Promela: that of ``diagnosis.exports`` for one agent, and text written for them where several take
-turns. Its search is depth first, with partial-order reduction and dead variable elimination off (``-DNOREDUCE``,
+SPIN gets the graph as Promela: that of ``diagnosis.exports`` for one agent, and text by hand where several take turns.
+ Its search is depth first, with partial-order reduction and dead variable elimination off (``-DNOREDUCE``,
 ``spin -o2``), so that both sides explore the same states, which is checked; ``gcc -O1`` is the fastest for it over all.
 """
 

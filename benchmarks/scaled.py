@@ -1,4 +1,4 @@
-"""The contract graph's shape with limits of any size, and several agents of it that take turns: large control spaces."""
+"""The contract graph's shape with limits of any size, and several agents of it that take turns."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def several_agents(limits: Sequence[Limits]) -> Model:
     ]
     targets = {"end": END, **{agent.prefix + node: agent.prefix + node for agent in agents for node in NODES}}
     reports: dict[str, dict[str, Any]] = {}
-    for number, agent in enumerate(agents):
+    for agent in agents:
         for node in NODES:
             name = agent.prefix + node
             graph.add_node(
