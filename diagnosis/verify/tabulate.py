@@ -251,9 +251,9 @@ class Table:
         """
         node = self.places[row.place].node
         conditional = self.model.graph.definition.conditional(node)
-        if step.choice is None or step.choice.rule is None or conditional is None:
+        if step.choice is None or conditional is None or not isinstance(conditional.decision, Decision):
             return ()
-        if not isinstance(conditional.decision, Decision):
+        if self.model.graph.definition.commanded(step.choice):
             return ()
         after = {**dict(zip(self.inputs(row.place), row.values, strict=True)), **dict(row.entry), **dict(step.writes)}
         asked = (node, *[after[n] for n in self._nodes[node].decided])
@@ -303,9 +303,12 @@ class Table:
             whole = self._moves.step.enter(here, witness()).view
             state = {**whole, **{key: state[key] for key in self.keys}}
             done = self._executed(here, needs, state, outcome, attempt)
-        read = [self._number[key] for key in self._moves.notes.order if key in self._number]
-        step = self._told_step(here, needs, state, outcome, done)
-        return self._remember(asked, [*needs.merged, *(n for n in read if n in needs.exit)], now, step)
+        order = [self._number[key] for key in self._moves.notes.order if key in self._number]
+        read = list(dict.fromkeys([*needs.merged, *(n for n in order if n in needs.exit)]))
+        # Once more without what was not read: to write what stood there already is to write, too.
+        state = {**state, **{self.keys[n]: _UNREAD for n in needs.exit if n not in read}}
+        done = self._executed(here, needs, state, outcome, attempt)
+        return self._remember(asked, read, now, self._told_step(here, needs, state, now, outcome, done))
 
     def _remember(self, asked: Any, read: Iterable[int], now: Mapping[int, int], step: RowStep) -> RowStep:
         """Keep a step under the values that were read for it, in the order in which they were read."""
@@ -326,8 +329,9 @@ class Table:
         notes.clear()
         done = self._moves.leave(Entered(here, state, state, attempt), here, outcome)
         self._reach.check(here, done, notes)
-        seen = set(done.reads).union(*(look.reads for look in notes.looks))
-        further = {self._number[key] for key in seen & set(self.keys)} - set(needs.exit)
+        # What is overwritten in any case is read of the report, unless the outcome's function reads it.
+        unread = {key for key in notes.order if key in self._number and self._number[key] not in needs.exit}
+        further = {self._number[key] for key in unread if key in done.reads or key not in needs.overwritten}
         if further:
             needs.widen(further)
             self._entries.clear()
@@ -336,14 +340,20 @@ class Table:
         return done
 
     def _told_step(
-        self, here: Position, needs: _Needs, state: Mapping[str, Any], outcome: str, done: Execution
+        self,
+        here: Position,
+        needs: _Needs,
+        state: Mapping[str, Any],
+        now: Mapping[int, int],
+        outcome: str,
+        done: Execution,
     ) -> RowStep:
         reported = done.reported
         if reported is None:
             return RowStep(outcome, None, None, (), done.attempt, None, str(done.failure))
         attempt, choice = reported.event.attempt, reported.event.choice
-        looks = [look._replace(state=self._shown(look.state)) for look in self._moves.notes.looks]
-        judged = done._replace(reported=reported._replace(after=self._shown(reported.after)))
+        looks = [look._replace(state=self._shown(look.state, now)) for look in self._moves.notes.looks]
+        judged = done._replace(reported=reported._replace(after=self._shown(reported.after, now)))
         try:
             self._judge.truths(here.node, judged, looks)
         except RunError as error:
@@ -356,9 +366,10 @@ class Table:
         """Give a state of which only the given keys are there to be read."""
         return {**self._base, **{self.keys[n]: self.values[n][value] for n, value in values.items()}}
 
-    def _shown(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give a state with something harmless where nothing was read."""
-        return {key: self._initial[key] if value is _UNREAD else value for key, value in state.items()}
+    def _shown(self, state: Mapping[str, Any], now: Mapping[int, int]) -> Mapping[str, Any]:
+        """Give a state with what stands there, or something harmless, where nothing was read or written."""
+        stands = {**self._initial, **{self.keys[n]: self.values[n][value] for n, value in now.items()}}
+        return {key: stands[key] if value is _UNREAD else value for key, value in state.items()}
 
     def _written(self, needs: _Needs, before: Mapping[str, Any], after: Mapping[str, Any]) -> Writes:
         return tuple(
@@ -421,7 +432,8 @@ class _Needs:
         # What takes the old value's place does not depend on it; all else is merged.
         merged = {key for key in number if not isinstance(definition.keys[key], Replace)}
         replaced = set(definition.whole(node)) | _always_reported(model, node)
-        exits -= replaced - merged
+        self.overwritten = replaced - merged
+        exits -= self.overwritten
         exits |= (by_action | by_exit | set(by_router)) & merged
         entry |= by_entry & merged
         written = by_entry | by_exit | by_action | set(by_router)
