@@ -54,7 +54,8 @@ def deciding(space: PackedSpace, model: Model, claim: Property, decides: Decides
         if claim.kind == "sometimes" and not hit.further:
             found = (0.0, frontier.rows.first[hit.row], hit.step)
         else:
-            states = space.states_of(hit.row)
+            one_only = claim.kind == "sometimes"
+            states = np.flatnonzero(frontier.row.all == hit.row) if one_only else space.states_of(hit.row)
             for key, value in hit.further:
                 states = states[frontier.layout.get(frontier.words_of(states), key + 1) == value]
             lengths = np.zeros(states.size) if claim.kind == "sometimes" else _through(space, states, hit)

@@ -166,6 +166,14 @@ class PackedSpace:
             for step, way in zip(row.steps, rows.step_ways[number], strict=True)
         ]
 
+    def known_state(self, index: int) -> dict[str, Any]:
+        """Give the projected keys of a control state; the others as they were at the start.
+
+        Args:
+            index: the control state.
+        """
+        return self.table.known_state(dict(enumerate(self.frontier.values(index)[1:])))
+
     def around(self, edge: Transition) -> tuple[dict[str, Any], dict[str, Any]]:
         """Give the state that the action sees in a transition, and the state after it: the projected keys of both.
 

@@ -34,6 +34,9 @@ MAX_STATES = 100_000
 PACKED_FROM = 500
 """Control states from which on they are packed, where the graph allows it: the search then begins once more."""
 
+WIDE = 8
+"""Control states of one depth, on average, from which on it is worth while to expand them together."""
+
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
 
@@ -53,7 +56,7 @@ class StateSpace(Paths):
     fail. One more transition leads to all branches failing, where all can: then the run stops, or the branch around
     the fork fails.
 
-    Where there are many states they are packed into whole numbers and explored block by block, in the same order and
+    Where there are many states, and not too few of each depth, they are packed into whole numbers and explored block by block, in the same order and
     with the same result; graphs that can open branches, that project on the event key, or that merge a key beside the
     projection by a function of one's own, are searched state by state whatever their size. A state is then known by its
     typed reads alone: of values that read alike the first one seen stands for all.
@@ -64,7 +67,8 @@ class StateSpace(Paths):
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
         progress: called now and then.
-        packed: whether to pack the states, where the graph allows it; from ``PACKED_FROM`` states on where absent.
+        packed: whether to pack the states, where the graph allows it; where absent, from ``PACKED_FROM`` states on if
+            they are not spread over too many depths.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -135,9 +139,11 @@ class StateSpace(Paths):
                 self._progress(here, len(self.states))
             if self._out_of_time():
                 break
-            if pack_from is not None and len(self.states) > pack_from and len(self.states) <= self._max_states:
-                self._pack()
-                return
+            if pack_from is not None and pack_from < len(self.states) <= self._max_states:
+                if len(self.states) > WIDE * self.depths[-1]:
+                    self._pack()
+                    return
+                pack_from *= 2
             node = self._movers[here].node
             if node != END:
                 if len(self.states) > self._max_states:
