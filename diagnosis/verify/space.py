@@ -56,10 +56,10 @@ class StateSpace(Paths):
     fail. One more transition leads to all branches failing, where all can: then the run stops, or the branch around
     the fork fails.
 
-    Where there are many states, and not too few of each depth, they are packed into whole numbers and explored block by block, in the same order and
-    with the same result; graphs that can open branches, that project on the event key, or that merge a key beside the
-    projection by a function of one's own, are searched state by state whatever their size. A state is then known by its
-    typed reads alone: of values that read alike the first one seen stands for all.
+    Where there are many states, and not too few of each depth, they are packed into whole numbers and explored block by
+    block, in the same order and with the same result; graphs that can open branches, that project on the event key, or
+    that merge a key beside the projection by a function of one's own, are searched state by state whatever their size.
+    A packed state is known by its typed reads alone: of values that read alike the first one seen stands for all.
 
     Args:
         model: the graph under test.
