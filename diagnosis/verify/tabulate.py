@@ -13,15 +13,11 @@ from typing import Any, NamedTuple
 from diagnosis.runtime import (
     END,
     Choice,
-    Command,
     Conditional,
     Custom,
     Decision,
     Model,
-    Node,
     Position,
-    Replace,
-    RouterDecision,
     Rule,
     RuleTruth,
     RunError,
@@ -31,6 +27,7 @@ from diagnosis.runtime.step import Entered
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
 from diagnosis.verify.moves import Execution, Moves
+from diagnosis.verify.needs import Needs
 from diagnosis.verify.reach import Reach
 
 Writes = tuple[tuple[int, int], ...]
@@ -142,7 +139,7 @@ class Table:
         self._judge = Judge(definition, self.keys)
         self._initial = moves.step.begin(model.input)[1]
         self._base = {**self._initial, **dict.fromkeys(self.keys, _UNREAD)}
-        self._nodes = {node.name: _Needs(model, node, self._number) for node in definition.nodes}
+        self._nodes = {node.name: Needs(model, node, self._number) for node in definition.nodes}
         self._entries: dict[Any, tuple[Writes, int, RunError | None]] = {}
         self._leaves: dict[Any, _Read | RowStep] = {}
         self._truths: dict[Any, tuple[RuleTruth, ...]] = {}
@@ -270,7 +267,7 @@ class Table:
             self._rule_truths[asked] = evaluate(conditional.source, (rule,), conditional.targets, state)[0]
         return self._rule_truths[asked]
 
-    def _entered(self, here: Position, needs: _Needs, before: Mapping[int, int]) -> tuple[Writes, int, RunError | None]:
+    def _entered(self, here: Position, needs: Needs, before: Mapping[int, int]) -> tuple[Writes, int, RunError | None]:
         """Do what comes before the action."""
         asked = (here.node, *(before[n] for n in needs.entry))
         if asked not in self._entries:
@@ -286,7 +283,7 @@ class Table:
         return self._entries[asked]
 
     def _left(
-        self, place: int, needs: _Needs, now: Mapping[int, int], outcome: str, attempt: int, witness: Witness
+        self, place: int, needs: Needs, now: Mapping[int, int], outcome: str, attempt: int, witness: Witness
     ) -> RowStep:
         """Do what comes after it; the writes are those since the entry updates."""
         asked = (place, outcome, attempt if self._logs else 1)
@@ -323,7 +320,7 @@ class Table:
         return step
 
     def _executed(
-        self, here: Position, needs: _Needs, state: Mapping[str, Any], outcome: str, attempt: int
+        self, here: Position, needs: Needs, state: Mapping[str, Any], outcome: str, attempt: int
     ) -> Execution:
         notes = self._moves.notes
         notes.clear()
@@ -342,7 +339,7 @@ class Table:
     def _told_step(
         self,
         here: Position,
-        needs: _Needs,
+        needs: Needs,
         state: Mapping[str, Any],
         now: Mapping[int, int],
         outcome: str,
@@ -371,7 +368,7 @@ class Table:
         stands = {**self._initial, **{self.keys[n]: self.values[n][value] for n, value in now.items()}}
         return {key: stands[key] if value is _UNREAD else value for key, value in state.items()}
 
-    def _written(self, needs: _Needs, before: Mapping[str, Any], after: Mapping[str, Any]) -> Writes:
+    def _written(self, needs: Needs, before: Mapping[str, Any], after: Mapping[str, Any]) -> Writes:
         return tuple(
             (n, self._value(n, after[self.keys[n]]))
             for n in needs.writable
@@ -409,56 +406,3 @@ class _Read(NamedTuple):
 _IMPURE = "a function of the node reads differently for the same reads; what routing calls must be pure"
 
 _NO_EXECUTION = Execution(Position(END), {}, {}, 1, None, set(), None, None)
-
-
-class _Needs:
-    """The keys that the execution of one node depends on, by number, and those that it may write."""
-
-    def __init__(self, model: Model, node: Node, number: Mapping[str, int]) -> None:
-        definition = model.graph.definition
-        conditional = definition.conditional(node.name)
-        decided: set[str] = set()
-        by_router: tuple[str, ...] = ()
-        if conditional is not None:
-            decided = set(conditional.decision.reads or ())
-            by_router = conditional.owns if isinstance(conditional.decision, RouterDecision) else ()
-        by_entry = {key for effect in node.entry for key in effect.writes}
-        by_exit = {key for effect in node.exit for key in effect.writes}
-        by_action = set(definition.writable(node))
-        entry = {key for effect in node.entry for key in effect.reads}
-        entry |= set(node.attempt.reads) if node.attempt else set()
-        exits = {key for effect in node.exit for key in effect.reads} | decided
-        exits |= set(node.outcome.reads) if node.outcome else set()
-        # What takes the old value's place does not depend on it; all else is merged.
-        merged = {key for key in number if not isinstance(definition.keys[key], Replace)}
-        replaced = set(definition.whole(node)) | _always_reported(model, node)
-        self.overwritten = replaced - merged
-        exits -= self.overwritten
-        exits |= (by_action | by_exit | set(by_router)) & merged
-        entry |= by_entry & merged
-        written = by_entry | by_exit | by_action | set(by_router)
-        self.entry = tuple(sorted(number[key] for key in entry if key in number))
-        self.exit = tuple(sorted(number[key] for key in exits if key in number))
-        self.inputs = tuple(sorted({*self.entry, *self.exit}))
-        self.decided = tuple([number[key] for key in conditional.decision.reads or ()]) if conditional else ()
-        self.merged = tuple(sorted(number[key] for key in (by_action | by_exit | set(by_router)) & merged))
-        self.writable = tuple(sorted(number[key] for key in written if key in number))
-
-    def widen(self, further: Iterable[int]) -> None:
-        """Depend on further keys.
-
-        Args:
-            further: their numbers.
-        """
-        self.exit = tuple(sorted({*self.exit, *further}))
-        self.inputs = tuple(sorted({*self.entry, *self.exit}))
-
-
-def _always_reported(model: Model, node: Node) -> set[str]:
-    """Give the keys that every outcome of a node's alphabet writes."""
-    found: set[str] | None = None
-    for update in model.alphabet[node.name].values():
-        report: Any = update.update if isinstance(update, Command) else update
-        keys = set() if callable(report) else set(report)
-        found = keys if found is None else found & keys
-    return found or set()
