@@ -31,7 +31,7 @@ from diagnosis.verify.tabulate import Table, tabulable
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
 
-PACKED_FROM = 500
+PACKED_FROM = 100
 """Control states from which on they are packed, where the graph allows it: the search then begins once more."""
 
 WIDE = 8
