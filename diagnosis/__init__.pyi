@@ -15,11 +15,41 @@ from .catalog import (
 from .catalog import (
     shipped_names as shipped_names,
 )
+from .exports import (
+    ExportError as ExportError,
+)
+from .exports import (
+    export as export,
+)
+from .exports import (
+    fingerprint as fingerprint,
+)
+from .exports import (
+    promela as promela,
+)
+from .exports import (
+    vectors as vectors,
+)
 from .factory import (
     build_graph as build_graph,
 )
 from .factory import (
     state_graph as state_graph,
+)
+from .mutation import (
+    Mutant as Mutant,
+)
+from .mutation import (
+    MutantResult as MutantResult,
+)
+from .mutation import (
+    MutationReport as MutationReport,
+)
+from .mutation import (
+    mutants_of as mutants_of,
+)
+from .mutation import (
+    mutate as mutate,
 )
 from .runtime import (
     END as END,
@@ -154,6 +184,9 @@ from .runtime import (
     StateGraph as StateGraph,
 )
 from .runtime import (
+    StopRunError as StopRunError,
+)
+from .runtime import (
     Topology as Topology,
 )
 from .runtime import (
@@ -175,7 +208,13 @@ from .runtime import (
     ends as ends,
 )
 from .runtime import (
+    eventually as eventually,
+)
+from .runtime import (
     freeze as freeze,
+)
+from .runtime import (
+    never_after as never_after,
 )
 from .runtime import (
     register_immutable as register_immutable,
@@ -193,6 +232,9 @@ from .scenarios import (
     Expect as Expect,
 )
 from .scenarios import (
+    MinimiseError as MinimiseError,
+)
+from .scenarios import (
     Scenario as Scenario,
 )
 from .scenarios import (
@@ -205,7 +247,13 @@ from .scenarios import (
     SuiteResult as SuiteResult,
 )
 from .scenarios import (
+    case_of as case_of,
+)
+from .scenarios import (
     load as load,
+)
+from .scenarios import (
+    minimise as minimise,
 )
 from .scenarios import (
     run_scenario as run_scenario,
@@ -234,8 +282,62 @@ from .trace import (
 from .trace import (
     trace_of as trace_of,
 )
+from .traces import (
+    Deviation as Deviation,
+)
+from .traces import (
+    TraceChecker as TraceChecker,
+)
+from .traces import (
+    TraceReport as TraceReport,
+)
+from .traces import (
+    TraceResult as TraceResult,
+)
+from .traces import (
+    check_traces as check_traces,
+)
+from .traces import (
+    event_log as event_log,
+)
+from .traces import (
+    trace_items as trace_items,
+)
+from .traces import (
+    write_csv as write_csv,
+)
+from .traces import (
+    write_xes as write_xes,
+)
+from .verify import (
+    Baseline as Baseline,
+)
+from .verify import (
+    BaselineError as BaselineError,
+)
+from .verify import (
+    Change as Change,
+)
+from .verify import (
+    Changed as Changed,
+)
+from .verify import (
+    Collector as Collector,
+)
+from .verify import (
+    Comparison as Comparison,
+)
 from .verify import (
     Coverage as Coverage,
+)
+from .verify import (
+    CoverageError as CoverageError,
+)
+from .verify import (
+    DisagreementError as DisagreementError,
+)
+from .verify import (
+    Ending as Ending,
 )
 from .verify import (
     Lasso as Lasso,
@@ -247,10 +349,22 @@ from .verify import (
     PropertyError as PropertyError,
 )
 from .verify import (
+    Remark as Remark,
+)
+from .verify import (
     StateSpace as StateSpace,
 )
 from .verify import (
+    Suggestion as Suggestion,
+)
+from .verify import (
     Verdict as Verdict,
+)
+from .verify import (
+    collecting as collecting,
+)
+from .verify import (
+    compare as compare,
 )
 from .verify import (
     explore as explore,
@@ -262,7 +376,16 @@ from .verify import (
     prove as prove,
 )
 from .verify import (
+    read_baseline as read_baseline,
+)
+from .verify import (
     scenario_for as scenario_for,
+)
+from .verify import (
+    shortest_scenarios as shortest_scenarios,
+)
+from .verify import (
+    suggest as suggest,
 )
 from .views import (
     Diagram as Diagram,
@@ -277,13 +400,28 @@ from .views import (
     RenderError as RenderError,
 )
 from .views import (
+    changes_table as changes_table,
+)
+from .views import (
+    classes_table as classes_table,
+)
+from .views import (
     coverage_summary as coverage_summary,
 )
 from .views import (
     coverage_table as coverage_table,
 )
 from .views import (
+    deviations_table as deviations_table,
+)
+from .views import (
     draw as draw,
+)
+from .views import (
+    durations_table as durations_table,
+)
+from .views import (
+    endings_table as endings_table,
 )
 from .views import (
     events_table as events_table,
@@ -292,7 +430,25 @@ from .views import (
     explanation_table as explanation_table,
 )
 from .views import (
+    findings_table as findings_table,
+)
+from .views import (
+    lengths_table as lengths_table,
+)
+from .views import (
+    load_coverage as load_coverage,
+)
+from .views import (
+    production_table as production_table,
+)
+from .views import (
+    proof_junit as proof_junit,
+)
+from .views import (
     proof_table as proof_table,
+)
+from .views import (
+    routes_table as routes_table,
 )
 from .views import (
     rules_table as rules_table,
@@ -301,13 +457,25 @@ from .views import (
     runs_table as runs_table,
 )
 from .views import (
+    save_coverage as save_coverage,
+)
+from .views import (
     shipped_notebooks as shipped_notebooks,
 )
 from .views import (
     shipped_scenarios as shipped_scenarios,
 )
 from .views import (
+    shipped_traces as shipped_traces,
+)
+from .views import (
+    suite_junit as suite_junit,
+)
+from .views import (
     terminations_table as terminations_table,
+)
+from .views import (
+    trace_endings_table as trace_endings_table,
 )
 from .views import (
     write_report as write_report,
@@ -323,25 +491,36 @@ __all__ = [
     "ActionError",
     "Actions",
     "Append",
+    "Baseline",
+    "BaselineError",
+    "Change",
+    "Changed",
+    "Collector",
     "Command",
+    "Comparison",
     "CompileError",
     "CompiledGraph",
     "Condition",
     "ConditionError",
     "Coverage",
+    "CoverageError",
     "Custom",
     "Decision",
     "DefinitionError",
+    "Deviation",
     "DiagnosisError",
     "Diagram",
+    "DisagreementError",
     "DocumentError",
     "DrawError",
     "Effect",
     "EffectError",
+    "Ending",
     "Event",
     "Executed",
     "Expect",
     "Explanation",
+    "ExportError",
     "FileError",
     "Finding",
     "Fork",
@@ -351,8 +530,12 @@ __all__ = [
     "Lasso",
     "LimitError",
     "Merge",
+    "MinimiseError",
     "Model",
     "Move",
+    "Mutant",
+    "MutantResult",
+    "MutationReport",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -361,6 +544,7 @@ __all__ = [
     "PropertyError",
     "ReadError",
     "Reading",
+    "Remark",
     "Remove",
     "RenderError",
     "Replace",
@@ -376,10 +560,15 @@ __all__ = [
     "ShortFormError",
     "StateGraph",
     "StateSpace",
+    "StopRunError",
+    "Suggestion",
     "Suite",
     "SuiteResult",
     "Topology",
+    "TraceChecker",
     "TraceError",
+    "TraceReport",
+    "TraceResult",
     "UndeclaredKeyError",
     "UnmappedRouteError",
     "ValueRefusedError",
@@ -388,36 +577,71 @@ __all__ = [
     "bound",
     "build_graph",
     "build_trace",
+    "case_of",
+    "changes_table",
+    "check_traces",
+    "classes_table",
+    "collecting",
+    "compare",
     "coverage_summary",
     "coverage_table",
+    "deviations_table",
     "diagnosis_model",
     "draw",
+    "durations_table",
+    "endings_table",
     "ends",
+    "event_log",
     "events_table",
+    "eventually",
     "explanation_table",
     "explore",
+    "export",
+    "findings_table",
+    "fingerprint",
     "freeze",
+    "lengths_table",
     "load",
+    "load_coverage",
     "measure",
+    "minimise",
     "models",
+    "mutants_of",
+    "mutate",
+    "never_after",
+    "production_table",
+    "promela",
+    "proof_junit",
     "proof_table",
     "prove",
+    "read_baseline",
     "register_immutable",
+    "routes_table",
     "rules_table",
     "run_scenario",
     "run_suite",
     "runs_table",
+    "save_coverage",
     "scenario_for",
     "scenario_text",
     "shipped",
     "shipped_names",
     "shipped_notebooks",
     "shipped_scenarios",
+    "shipped_traces",
+    "shortest_scenarios",
     "sometimes",
     "state_graph",
+    "suggest",
+    "suite_junit",
     "terminations_table",
     "thaw",
+    "trace_endings_table",
+    "trace_items",
     "trace_of",
+    "vectors",
+    "write_csv",
     "write_report",
     "write_scenario",
+    "write_xes",
 ]

@@ -199,7 +199,7 @@ ITEMS: Final[Mapping[str, Mapping[str, Item]]] = {
     PLANNER: _statuses(*_TECHNICAL),
     EXECUTOR: _statuses("COMPLETED", "FAILED", UNKNOWN),
     GATEKEEPER: {
-        _of_gatekeeper(status, trusted): {"status": status, "trusted_bindings": trusted}
+        _of_gatekeeper(status, trusted): {"status": str(status), "trusted_bindings": trusted}
         for status in (*GatekeeperStatus, UNKNOWN)
         for trusted in (0, 1)
     },

@@ -13,7 +13,7 @@ from diagnosis.factory import build_graph
 from diagnosis.runtime import DefinitionError, Model, State, one_of
 from diagnosis.state import COUNTERS
 from diagnosis.topology import GRAPH, LONGEST_RUN, NODES
-from diagnosis.trace import trace_of
+from diagnosis.trace import summary_of, trace_of
 
 
 async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
@@ -33,6 +33,7 @@ def diagnosis_model() -> Model:
         short_forms=DiagnosisForms(),
         classify=classify,
         trace=trace_of,
+        summary=summary_of,
     )
 
 

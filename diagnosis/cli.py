@@ -8,11 +8,14 @@ import click
 
 from diagnosis import __version__
 from diagnosis.commands.coverage import coverage
+from diagnosis.commands.diff import diff
 from diagnosis.commands.draw import draw
 from diagnosis.commands.export import export
 from diagnosis.commands.lab import lab
+from diagnosis.commands.mutate import mutate
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
+from diagnosis.commands.trace import trace
 from diagnosis.commands.verify import verify
 from diagnosis.process import Group
 
@@ -26,7 +29,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, verify, draw, export, lab):
+for _command in (tour, run, coverage, mutate, verify, diff, trace, draw, export, lab):
     app.add_command(_command)
 
 

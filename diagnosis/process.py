@@ -7,9 +7,11 @@ import errno
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -101,6 +103,30 @@ class Group(click.Group):
         return (status if isinstance(status, int) else 0), None
 
 
+@contextlib.contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Take an interrupt (Ctrl-C) as the wish to stop and tell what was found so far; a second one stops at once.
+
+    Yields:
+        A function that tells whether to stop.
+    """
+    asked = False
+
+    def stop(number: int, frame: object) -> None:
+        nonlocal asked
+        asked = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def print_json(document: object) -> None:
     """Write one JSON document to standard output, in ASCII.
 
@@ -108,6 +134,24 @@ def print_json(document: object) -> None:
         document: plain data.
     """
     (_output.get() or sys.stdout).write(json.dumps(document, indent=2, default=str) + "\n")
+
+
+def print_json_around(document: Mapping[str, Any], key: str, texts: Iterable[str]) -> None:
+    """Write one JSON document to standard output, in ASCII, one of whose lists is too long to be held.
+
+    Args:
+        document: plain data; under the key stands an empty list.
+        key: the key of the list.
+        texts: its elements, each as JSON in one line.
+    """
+    mark = f'\n  "{key}": ['
+    head, tail = json.dumps(document, indent=2, default=str).split(f"{mark}]", 1)
+    out, before = _output.get() or sys.stdout, "\n"
+    out.write(head + mark)
+    for text in texts:
+        out.write(f"{before}    {text.strip()}")
+        before = ",\n"
+    out.write(f"{'' if before == chr(10) else chr(10) + '  '}]{tail}\n")
 
 
 def where(error: BaseException) -> str:

@@ -181,13 +181,21 @@ def build_trace(state: Mapping[str, Any], *, ended: bool = True) -> Orchestratio
         Transition(left.node, right.node, left.reason_code, left.attempt) for left, right in pairwise(events)
     )
     last = events[-1]
-    return OrchestrationTrace(
-        transitions,
-        last.node if ended else None,
-        last.reason_code if ended else None,
-        last.node == FALLBACK if ended else None,
-        read(state, "evidence_retry_count"),
-    )
+    node, reason = (last.node, last.reason_code) if ended else (None, None)
+    return OrchestrationTrace(transitions, node, reason, **summary_of(node, state))
+
+
+def summary_of(final_node: str | None, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a trace tells of the ending beside final node and reason.
+
+    Args:
+        final_node: the node at which the run ended; ``None`` where it did not end.
+        state: the final state.
+    """
+    return {
+        "degraded": None if final_node is None else final_node == FALLBACK,
+        "evidence_retry_count": read(state, "evidence_retry_count"),
+    }
 
 
 def trace_of(run: Run) -> dict[str, Any] | None:

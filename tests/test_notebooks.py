@@ -13,6 +13,9 @@ CELLS = {
     "01_topology.ipynb": 12,
     "02_scenarios.ipynb": 34,
     "03_coverage_and_terminations.ipynb": 18,
+    "04_proof.ipynb": 22,
+    "05_coverage_and_mutation.ipynb": 21,
+    "06_traces.ipynb": 22,
 }
 """Notebook -> its cells: a cell that vanishes is noticed."""
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, Finite, NonEmptyPath, common, terminal
+from diagnosis.commands.options import NonEmptyPath, budgets, common, terminal
 from diagnosis.exports import Options, ending_of
 from diagnosis.exports import export as exported
 from diagnosis.graphs import Models
 from diagnosis.process import print_json
-from diagnosis.verify import MAX_STATES
 from diagnosis.views.terminal import progress, safe
 
 
@@ -25,14 +24,7 @@ from diagnosis.views.terminal import progress, safe
     help="The file; its ending chooses: .pml (Promela, for SPIN), .json (vectors: each script with its run).",
 )
 @click.option("--interleave", is_flag=True, help="For .pml: every order in which branches may move.")
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states.")
-@click.option(
-    "--max-seconds",
-    type=Finite(0, min_open=True),
-    default=MAX_SECONDS,
-    show_default=True,
-    help="Budget of time for exploring the graph.",
-)
+@budgets
 @common
 def export(
     graph: str | None,

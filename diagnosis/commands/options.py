@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
-from diagnosis.verify import Coverage, Proof, StateSpace, explore, measure, prove
+from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
 
 MAX_SECONDS = 30.0
@@ -42,6 +42,56 @@ def common(command: F) -> F:
         metavar="NAME=MODULE:ATTRIBUTE",
         help="A model of your own by name; may be given more than once.",
     )(command)
+
+
+class Finite(click.FloatRange):
+    """A number in a range; what is no number is in none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Take a finite number; arguments as click's own."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value} is no finite number.", param, ctx)
+
+
+def budgets(command: F) -> F:
+    """Give a command the options --max-states and --max-seconds.
+
+    Args:
+        command: the command's function; it takes ``max_states`` and ``max_seconds``.
+
+    Returns:
+        The function with the options.
+    """
+    command = click.option(
+        "--max-seconds",
+        type=Finite(0, min_open=True),
+        default=MAX_SECONDS,
+        show_default=True,
+        help="Budget of time; what was not found by then is not proven.",
+    )(command)
+    return click.option(
+        "--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Budget of states."
+    )(command)
+
+
+def exploring(saved: str) -> Callable[[F], F]:
+    """Give a command the options --save, --max-states and --max-seconds.
+
+    Args:
+        saved: what is saved, for the help.
+
+    Returns:
+        The decorator of a command's function, which takes ``save``, ``max_states`` and ``max_seconds``.
+    """
+
+    def decorated(command: F) -> F:
+        return click.option(
+            "--save",
+            type=NonEmptyPath(path_type=Path, file_okay=False),
+            help=f"Save {saved} there as a scenario file.",
+        )(budgets(command))
+
+    return decorated
 
 
 def terminal(as_json: bool) -> Terminal:
@@ -99,13 +149,16 @@ def status_of(result: SuiteResult, holds: bool = True) -> int:
     return 0 if holds and not result.failed else BROKEN
 
 
-def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) -> dict[str, Coverage]:
+def covered(
+    suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace], kinds: Iterable[str] = ()
+) -> dict[str, Coverage]:
     """Measure coverage for each graph that a scenario names.
 
     Args:
         suite: the scenarios.
         result: what came out.
         spaces: graphs that have been explored already, by name.
+        kinds: what to count beside what is counted of every graph.
 
     Returns:
         Coverage by the graph's name.
@@ -115,11 +168,20 @@ def covered(suite: Suite, result: SuiteResult, spaces: dict[str, StateSpace]) ->
     for name, model in models.items():
         runs = [scenario.run for scenario in result.results if scenario.scenario.graph == name]
         space = spaces.get(name) or explore(model, max_seconds=MAX_SECONDS)
-        found[name] = measure(model, runs, space=space)
+        found[name] = measure(model, runs, space=space, kinds=kinds)
     return found
 
 
-def proven(name: str, model: Model, max_states: int, max_seconds: float | None) -> Proof:
+def proven(
+    name: str,
+    model: Model,
+    max_states: int,
+    max_seconds: float | None,
+    max_memory: int | None = None,
+    interrupted: Callable[[], bool] | None = None,
+    *,
+    interleave: bool = False,
+) -> Proof:
     """Prove a graph under a progress bar.
 
     Args:
@@ -127,21 +189,23 @@ def proven(name: str, model: Model, max_states: int, max_seconds: float | None) 
         model: the graph.
         max_states: the budget of states.
         max_seconds: the budget of time.
+        max_memory: the budget of memory: MiB that the process may hold.
+        interrupted: asked now and then whether to stop, as if a budget were used up.
+        interleave: whether branches move in any order too.
 
     Returns:
         The proof.
     """
     with progress(f"exploring {safe(name)}") as advance:
-        return prove(model, max_states=max_states, max_seconds=max_seconds, progress=advance)
-
-
-class Finite(click.FloatRange):
-    """A number in a range; what is no number is in none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Take a finite number; arguments as click's own."""
-        number = float(super().convert(value, param, ctx))
-        return number if math.isfinite(number) else self.fail(f"{value} is no finite number.", param, ctx)
+        return prove(
+            model,
+            interleave=interleave,
+            max_states=max_states,
+            max_seconds=max_seconds,
+            max_memory=max_memory,
+            interrupted=interrupted,
+            progress=advance,
+        )
 
 
 class NonEmptyPath(click.Path):
@@ -154,5 +218,14 @@ class NonEmptyPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+MEMORY = click.option(
+    "--max-memory", type=click.IntRange(1), metavar="MIB", help="Budget of memory: what the process may hold."
+)
+JUNIT = click.option(
+    "--junit",
+    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the results there as JUnit XML.",
+)
 PATHS = click.argument("paths", nargs=-1, type=NonEmptyPath(path_type=Path))
 REQUIRED_PATHS = click.argument("paths", nargs=-1, required=True, type=NonEmptyPath(path_type=Path))

@@ -6,24 +6,62 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import REQUIRED_PATHS, common, loaded, ran, status_of, terminal
+from diagnosis.commands.options import JUNIT, REQUIRED_PATHS, NonEmptyPath, common, loaded, ran, status_of, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import print_json
+from diagnosis.scenarios import Suite, SuiteResult, write_scenario
+from diagnosis.scenarios import minimise as minimised
+from diagnosis.views.terminal import Terminal, progress
 
 
 @click.command()
 @REQUIRED_PATHS
+@JUNIT
+@click.option(
+    "--minimise",
+    is_flag=False,
+    flag_value="build/minimised",
+    type=NonEmptyPath(path_type=Path, file_okay=False),
+    metavar="[=DIR]",
+    help="Make each failing scenario as small as it can be, and save it there (build/minimised).",
+)
 @common
-def run(paths: tuple[Path, ...], graphs: tuple[str, ...], as_json: bool) -> int:
+def run(
+    paths: tuple[Path, ...], junit: Path | None, minimise: Path | None, graphs: tuple[str, ...], as_json: bool
+) -> int:
     """Run scenario files or directories and compare each run with what it expects.
 
     \b
     Example:
       diagnosis run data/scenarios
       diagnosis run mine.yaml --graph mine=my_graphs:model
+      diagnosis run data/scenarios --junit run.xml --minimise
     """
-    result = ran(loaded(paths, Models(graphs)))
-    terminal(as_json).suite(result)
+    from diagnosis.scenarios.files import write_file
+    from diagnosis.views.junit import suite_junit
+
+    suite = loaded(paths, Models(graphs))
+    result = ran(suite)
+    out = terminal(as_json)
+    out.suite(result)
+    saved = [] if minimise is None else _minimised(suite, result, minimise, out)
+    if junit is not None:
+        write_file(junit, suite_junit(result).encode())
     if as_json:
-        print_json(result.to_json())
+        print_json(result.to_json() | ({} if minimise is None else {"minimised": saved}))
     return status_of(result)
+
+
+def _minimised(suite: Suite, result: SuiteResult, folder: Path, out: Terminal) -> list[dict[str, str]]:
+    """Save the smallest form of each scenario that failed; give names and files."""
+    failed = {each.name for each in result.results if not each.passed}
+    saved = []
+    with progress("making scenarios smaller", len(failed)) as advance:
+        for case in suite.cases:
+            if case.scenario.name in failed:
+                file = str(write_scenario(minimised(case), folder))
+                saved.append({"name": case.scenario.name, "file": file})
+                advance()
+    for each in saved:
+        out.line(f"minimised {each['name']}: saved {each['file']}")
+    return saved

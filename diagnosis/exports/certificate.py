@@ -54,6 +54,8 @@ def certificate(proof: Proof, *, max_states: int, max_seconds: float | None, ver
                 "shortest_path",
                 "reason",
                 "never_taken",
+                "never_won",
+                "interleaved",
             )
         },
         "properties": [
@@ -137,7 +139,11 @@ def _comparable(document: Mapping[str, Any]) -> dict[str, Any]:
         found["fingerprint"] = found["fingerprint"].get("parts")
     properties = found.get("properties")
     if isinstance(properties, list) and all(isinstance(each, dict) for each in properties):
-        found["properties"] = {str(each.get("name")): each for each in properties}
+        # The detail repeats counts that are compared already.
+        found["properties"] = {
+            str(each.get("name")): {key: value for key, value in each.items() if key not in ("name", "detail")}
+            for each in properties
+        }
     return dict(found)
 
 

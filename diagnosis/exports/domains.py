@@ -36,14 +36,15 @@ class Domain:
     Args:
         what: how an error names it.
         read: the typed read; the value itself where absent.
+        limit: how many values there may be.
 
     Attributes:
         values: the first value of each number.
         others: the latest of each; it reads alike.
     """
 
-    def __init__(self, what: str, read: Callable[[Any], Any] | None = None) -> None:
-        self._what, self._read = what, read
+    def __init__(self, what: str, read: Callable[[Any], Any] | None = None, limit: int = MAX_VALUES) -> None:
+        self._what, self._read, self._limit = what, read, limit
         self.values: list[Any] = []
         self.others: list[Any] = []
         self._numbers: dict[Hashable, int] = {}
@@ -61,9 +62,9 @@ class Domain:
         key = canonical(value if self._read is None else self._read(value))
         found = self._numbers.setdefault(key, len(self.values))
         if found == len(self.values):
-            if found == MAX_VALUES:
+            if found == self._limit:
                 raise UnboundedError(
-                    f"{self._what} takes more than {MAX_VALUES} values, such as {self.values[-1]!r} and {value!r}; a "
+                    f"{self._what} takes more than {self._limit} values, such as {self.values[-1]!r} and {value!r}; a "
                     "model for another checker needs a bound for each key: give it a typed read with few values, or "
                     "let the conditions stop it"
                 )

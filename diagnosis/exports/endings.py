@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from diagnosis.exports.promela import promela
 from diagnosis.exports.trees import ExportError
-from diagnosis.exports.vectors import vectors_document
+from diagnosis.exports.vectors import listed, recorded, vectors_document
 from diagnosis.runtime import Model, one_of
 from diagnosis.scenarios.files import write_file
+from diagnosis.traces import LogEvent, TraceChecker, event_log, write_csv, write_xes
 from diagnosis.verify import MAX_STATES, Progress
 
 
@@ -50,14 +53,30 @@ def _promela(model: Model, options: Options) -> Iterable[bytes]:
 
 
 def _vectors(model: Model, options: Options) -> Iterable[bytes]:
-    return vectors_document(
-        model, max_states=options.max_states, max_seconds=options.max_seconds, progress=options.progress
-    )
+    return vectors_document(listed(model, options.max_states, options.max_seconds), options.progress)
+
+
+def _log(model: Model, options: Options, write: Callable[[Iterator[LogEvent], TextIO], int]) -> Iterable[bytes]:
+    space = listed(model, options.max_states, options.max_seconds)
+    checker = TraceChecker(model, max_states=options.max_states, max_seconds=options.max_seconds)
+    text = StringIO(newline="")
+    write(event_log(checker, recorded(space, options.progress)), text)
+    return (text.getvalue().encode("utf-8"),)
+
+
+def _csv(model: Model, options: Options) -> Iterable[bytes]:
+    return _log(model, options, write_csv)
+
+
+def _xes(model: Model, options: Options) -> Iterable[bytes]:
+    return _log(model, options, partial(write_xes, name=model.name))
 
 
 ENDINGS: Mapping[str, Ending] = {
     ".pml": Ending("Promela", _promela),
     ".json": Ending("vectors", _vectors),
+    ".xes": Ending("event log", _xes),
+    ".csv": Ending("event log", _csv),
 }
 """The ending of a file, in small letters -> what is written there."""
 

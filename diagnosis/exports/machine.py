@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from diagnosis.exports.blocks import Names
-from diagnosis.exports.domains import Domain
+from diagnosis.exports.domains import MAX_VALUES, Domain
 from diagnosis.exports.lanes import RUN, ForkKind, Lane, Ways
 from diagnosis.exports.trees import ExportError, Sets, joined
 from diagnosis.runtime import END, REPEAT, Model, Replace
 from diagnosis.verify.reads import declared_reads
+
+MAX_BRANCHES = 32
+"""Branches that one fork may open at most."""
 
 WROTE = "wrote "
 """How the variable of a branch begins that says whether it wrote a Replace key."""
@@ -38,6 +41,22 @@ class WiderError(Exception):
         super().__init__(self.keys)
 
 
+class Effort(NamedTuple):
+    """How far the values of keys are followed.
+
+    Attributes:
+        cells: how many cases are kept apart at a node before they are taken together, key by key.
+        values: how many values a key may take.
+    """
+
+    cells: int
+    values: int
+
+
+EFFORTS = (Effort(1, 64), Effort(500, MAX_VALUES), Effort(1, MAX_VALUES))
+"""Key by key a counter may seem to have no bound that another key sets it; apart, a long one takes long."""
+
+
 class Machine:
     """The variables of one graph.
 
@@ -48,7 +67,7 @@ class Machine:
         model: the graph under test.
         projection: the keys that decide.
         interleaved: whether any branch may move that is under way, or only the first in order of declaration.
-        cells: how many cases are kept apart at a node before they are taken together, key by key.
+        effort: how far values are followed.
 
     Attributes:
         keys: the keys that decide, in order.
@@ -64,7 +83,7 @@ class Machine:
         grown: whether something new was found.
     """
 
-    def __init__(self, model: Model, projection: Iterable[str], interleaved: bool, cells: int = 1) -> None:
+    def __init__(self, model: Model, projection: Iterable[str], interleaved: bool, effort: Effort) -> None:
         definition = model.graph.definition
         self.model, self.definition, self.interleaved = model, definition, interleaved
         self.keys = tuple(key for key in definition.keys if key in set(projection))
@@ -73,9 +92,9 @@ class Machine:
             raise ExportError(f"key {log.key!r} holds events, and routing reads it; that has no finite table")
         self.ways = Ways(definition, self.keys)
         self.names = Names()
-        self.domains = {key: Domain(f"key {key!r}", definition.keys[key].read) for key in self.keys}
+        self.domains = {key: Domain(f"key {key!r}", definition.keys[key].read, effort.values) for key in self.keys}
         self.logs = {
-            key: Domain(f"what a branch writes to key {key!r}")
+            key: Domain(f"what a branch writes to key {key!r}", limit=effort.values)
             for key in self.keys
             if not isinstance(definition.keys[key], Replace)
         }
@@ -85,7 +104,7 @@ class Machine:
         self.reasoned = {END} | {edge.source for edge in definition.edges if edge.reason is REPEAT}
         self.points: dict[tuple[Lane, str], Sets] = {}
         self.pending: list[tuple[Lane, str, Sets]] = []
-        self._limit = cells
+        self._limit = effort.cells
         self._cells: dict[tuple[Lane, str], dict[tuple[tuple[int, ...], ...], None]] = {}
         self.forked: dict[tuple[Lane, ForkKind], Sets] = {}
         self.ended: dict[Lane, Sets] = {}
@@ -265,9 +284,17 @@ class Machine:
             lane: where it opens.
             fork: the kind of fork.
             firsts: the first node of each branch.
+
+        Raises:
+            ExportError: there are too many.
         """
         known = self.branches.setdefault((lane, fork), [])
         names = list(firsts)
+        if len(names) > MAX_BRANCHES:
+            raise ExportError(
+                f"node {fork.source!r} opens more than {MAX_BRANCHES} branches at once; each needs variables of its "
+                "own in a model for another checker, so let the outcomes send out fewer"
+            )
         for number in range(len(known), len(names)):
             known.append(Lane(lane, fork, number))
             self.grown = True

@@ -9,13 +9,10 @@ from diagnosis.exports.claims import MEMORY, Claims
 from diagnosis.exports.closing import Closing
 from diagnosis.exports.domains import UnboundedError
 from diagnosis.exports.lanes import RUN, Lane
-from diagnosis.exports.machine import BEGAN, REASON, Machine, WiderError, first_projection
+from diagnosis.exports.machine import BEGAN, EFFORTS, REASON, Machine, WiderError, first_projection
 from diagnosis.exports.trees import Sets
 from diagnosis.exports.walking import Walk
 from diagnosis.runtime import DefinitionError, Model
-
-MAX_CELLS = 2_000
-"""Cases kept apart at a node at most, where the values of keys bound each other."""
 
 _FIRST = 4
 """The number of the first node."""
@@ -74,17 +71,16 @@ def promela(model: Model, *, interleave: bool = False) -> str:
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"Promela is printed of a Model, found {type(model).__name__}; see diagnosis.Model")
-    keys, cells = first_projection(model), 1
+    keys, efforts = first_projection(model), list(EFFORTS)
     while True:
         try:
-            return _Text(Machine(model, keys, interleave, cells)).text()
+            return _Text(Machine(model, keys, interleave, efforts[0])).text()
         except WiderError as wider:
             keys |= wider.keys
         except UnboundedError:
-            # Key by key a counter may seem to have no bound that another key sets it.
-            if cells > 1:
+            efforts.pop(0)
+            if not efforts:
                 raise
-            cells = MAX_CELLS
 
 
 class _Text:

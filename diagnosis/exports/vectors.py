@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from diagnosis.exports.fingerprint import fingerprint
@@ -38,11 +38,20 @@ def vectors(
     Raises:
         ExportError: the scripts cannot be listed, because a run may go on for ever, or a budget was used up.
     """
-    space = _explored(model, max_states, max_seconds)
-    return _played(space, progress)
+    return _played(listed(model, max_states, max_seconds), progress)
 
 
-def _explored(model: Model, max_states: int, max_seconds: float | None) -> StateSpace:
+def listed(model: Model, max_states: int = MAX_STATES, max_seconds: float | None = None) -> StateSpace:
+    """Explore a model whose scripts are to be listed.
+
+    Args:
+        model: the graph under test.
+        max_states: the budget of control states.
+        max_seconds: the budget of time.
+
+    Raises:
+        ExportError: the scripts cannot be listed, because a run may go on for ever, or a budget was used up.
+    """
     space = explore(model, max_states=max_states, max_seconds=max_seconds)
     if space.counts is None:
         why = space.stopped or "a run may go on for ever"
@@ -65,32 +74,28 @@ def _played(space: StateSpace, progress: Progress | None) -> Iterator[dict[str, 
         progress(total, total)
 
 
-def vectors_document(
-    model: Model,
-    *,
-    max_states: int = MAX_STATES,
-    max_seconds: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Iterator[bytes]:
+def recorded(space: StateSpace, progress: Progress | None = None) -> Iterator[dict[str, Any]]:
+    """Go through the trace of every complete script as it would be recorded; a run without an event leaves none.
+
+    Args:
+        space: the graph under test, explored; see :func:`listed`.
+        progress: called now and then with scripts done and scripts in all.
+    """
+    for vector in _played(space, progress):
+        if vector["trace"] is not None:
+            yield {"run_id": vector["name"], "orchestration_trace": vector["trace"]}
+
+
+def vectors_document(space: StateSpace, progress: Progress | None = None) -> Iterator[bytes]:
     """Give the JSON document of all vectors, a vector a line, part by part.
 
     Args:
-        model: the graph under test.
-        max_states: the budget of control states.
-        max_seconds: the budget of time for exploring.
+        space: the graph under test, explored; see :func:`listed`.
         progress: called now and then with scripts done and scripts in all.
 
     Returns:
         The bytes, made while they are asked for.
-
-    Raises:
-        ExportError: the scripts cannot be listed.
     """
-    space = _explored(model, max_states, max_seconds)
-    return _document(space, progress)
-
-
-def _document(space: StateSpace, progress: Progress | None) -> Iterator[bytes]:
     assert space.counts is not None
     model = space.model
     head = {

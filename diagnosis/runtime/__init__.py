@@ -48,6 +48,7 @@ from diagnosis.runtime.errors import (
     ReadError,
     ReportError,
     RunError,
+    StopRunError,
     UndeclaredKeyError,
     UnmappedRouteError,
     ValueRefusedError,
@@ -60,16 +61,17 @@ from diagnosis.runtime.frozen import FrozenDict, FrozenList, History, freeze, re
 from diagnosis.runtime.graph import StateGraph
 from diagnosis.runtime.loops import loops
 from diagnosis.runtime.markers import Remove, ReplaceAll
-from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, resolve
+from diagnosis.runtime.model import Model, OutcomeNames, ShortFormError, ShortForms, Update, frozen_update, resolve
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.position import Child, Forked, Place, Position, bracketed, forks, movable, positions
-from diagnosis.runtime.properties import Move, Property, always, bound, ends, sometimes
+from diagnosis.runtime.properties import Move, Property, always, bound, ends, eventually, never_after, sometimes
 from diagnosis.runtime.record import Winners
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop, decided_on
 from diagnosis.runtime.step import Entered, Step
 from diagnosis.runtime.strategies import Append, Custom, Merge, Replace, Strategy
 from diagnosis.runtime.topology import Topology, TopologyEdge, TopologyFork, TopologyNode
 from diagnosis.runtime.transitions import causes_of, transitions_of
+from diagnosis.runtime.watching import watching
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -146,6 +148,7 @@ __all__ = [
     "StateGraph",
     "Step",
     "Stop",
+    "StopRunError",
     "Strategy",
     "Topology",
     "TopologyEdge",
@@ -165,11 +168,14 @@ __all__ = [
     "decided_on",
     "ends",
     "evaluate",
+    "eventually",
     "forks",
     "freeze",
+    "frozen_update",
     "is_text",
     "loops",
     "movable",
+    "never_after",
     "one_of",
     "positions",
     "register_immutable",
@@ -178,5 +184,6 @@ __all__ = [
     "thaw",
     "told",
     "transitions_of",
+    "watching",
     "ways_of",
 ]

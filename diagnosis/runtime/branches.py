@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import types
 from collections import deque
@@ -11,10 +10,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from diagnosis.runtime.abreast import Abreast, Departure
 from diagnosis.runtime.branching import Reported, closable, merged_children
-from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.errors import RunError, action_failed, limit_met
-from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.position import (
     Child,
     Forked,
@@ -22,6 +20,7 @@ from diagnosis.runtime.position import (
     Path,
     Place,
     Position,
+    child_at,
     fork_at,
     movable,
     running,
@@ -30,6 +29,8 @@ from diagnosis.runtime.position import (
     with_children,
 )
 from diagnosis.runtime.run import Executed
+from diagnosis.runtime.tasks import Ended, Tasks
+from diagnosis.runtime.track import OPENED, Logged, Track
 
 if TYPE_CHECKING:
     from diagnosis.runtime.record import Record
@@ -39,136 +40,6 @@ Waiter = Callable[[Any], Awaitable[Any]]
 
 Show = Callable[[Executed], Awaitable[Any]]
 """What is awaited with each node execution that completed."""
-
-
-class Logged:
-    """One node execution in a branch.
-
-    Attributes:
-        position: where the branch stood.
-        before: what it saw before the entry updates.
-        report: what the action returned, as it was taken in.
-        after: what it saw afterwards.
-        event: the event, without its branch.
-        causes: the executions that led to it; ``None`` stands for the one that opened the outermost fork.
-        index: its place in the run, once that is known.
-    """
-
-    __slots__ = ("after", "before", "causes", "event", "index", "position", "report")
-
-    def __init__(
-        self,
-        position: Position,
-        before: Mapping[str, Any],
-        report: Report,
-        after: Mapping[str, Any],
-        event: Event,
-        causes: tuple[Logged | None, ...],
-    ) -> None:
-        self.position = position
-        self.before = before
-        self.report = report
-        self.after = after
-        self.event = event
-        self.causes = causes
-        self.index = -1
-
-    def event_in(self, branch: str, after: tuple[int, ...] | None = None) -> Event:
-        """Give the event as one of a branch.
-
-        Args:
-            branch: the branch.
-            after: the places in the run of the events that led to it, once they are known.
-        """
-        found = self.event
-        return Event(found.node, found.outcome, found.attempt, found.choice, found.others, branch, after)
-
-    def views(self) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
-        """Give the state before, the report and the state after it, read-only."""
-        return MappingProxyType(self.before), MappingProxyType(self.report), MappingProxyType(self.after)
-
-
-class Track:
-    """What has happened in one branch so far.
-
-    Attributes:
-        log: its node executions, those of forks in it that have closed included.
-        tips: the last of them: one, or the last of each branch of a fork that has just closed.
-        before: what it saw before the node that is under way.
-        attempt: which attempt of that node it is.
-    """
-
-    __slots__ = ("attempt", "before", "log", "tips")
-
-    def __init__(self, tips: tuple[Logged | None, ...]) -> None:
-        self.log: list[Logged] = []
-        self.tips = tips
-        self.before: Mapping[str, Any] = {}
-        self.attempt = 1
-
-
-class Tasks:
-    """Awaitables under way, and their results in order of completion."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[Path, asyncio.Task[Any]] = {}
-        self._done: deque[tuple[Path, asyncio.Task[Any]]] = deque()
-        self._waiting: asyncio.Future[None] | None = None
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    async def next(self, new: Iterable[tuple[Path, Awaitable[Any]]]) -> list[tuple[Path, asyncio.Task[Any]]]:
-        """Start some more, and wait until at least one is through.
-
-        Args:
-            new: for each, the path of its branch.
-
-        Returns:
-            Those that are through.
-        """
-        loop = asyncio.get_running_loop()
-        for path, awaitable in new:
-            own = awaitable if isinstance(awaitable, types.CoroutineType) else _awaited(awaitable)
-            task = loop.create_task(own)
-            self._tasks[path] = task
-            task.add_done_callback(functools.partial(self._ended, path))
-        if not self._done:
-            self._waiting = loop.create_future()
-            try:
-                await self._waiting
-            finally:
-                self._waiting = None
-        found = list(self._done)
-        self._done.clear()
-        return [(path, task) for path, task in found if self._tasks.pop(path, None) is task]
-
-    def _ended(self, path: Path, task: asyncio.Task[Any]) -> None:
-        if not task.cancelled():
-            task.exception()  # so that nobody complains where it is not asked for
-        if self._tasks.get(path) is task:
-            self._done.append((path, task))
-            if self._waiting is not None and not self._waiting.done():
-                self._waiting.set_result(None)
-
-    def drop(self, paths: Iterable[Path]) -> list[asyncio.Task[Any]]:
-        """Cancel some; their results are never given.
-
-        Args:
-            paths: the paths of their branches.
-        """
-        dropped = [self._tasks.pop(path) for path in list(paths) if path in self._tasks]
-        for task in dropped:
-            task.cancel()
-        return dropped
-
-    def paths(self) -> tuple[Path, ...]:
-        """Give the paths of those that are under way."""
-        return tuple(self._tasks)
-
-
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
 
 
 async def _through(tasks: Iterable[asyncio.Future[Any]]) -> None:
@@ -195,7 +66,7 @@ class Branches:
         self._step = record.graph.step
         self._tasks = Tasks()
         self._new: dict[Path, Awaitable[Any]] = {}
-        self._tracks: dict[Path, Track] = {(): Track((None,))}
+        self._tracks: dict[Path, Track] = {(): Track(OPENED)}
         # For each fork: the node executions that its branches may take, and whether only so many may be under way.
         self._room: dict[Path, int] = {}
         self._bounded: dict[Path, bool] = {}
@@ -219,9 +90,18 @@ class Branches:
             RunError: the run cannot go on.
         """
         record = self._record
-        place: Place = _owned(self._step.branching.forked(opening, state))
+        abreast = None
+        place: Place
+        if self._show is None and Abreast.suits(record, opening):
+            place = record.position
+            abreast = Abreast(record, opening, state)
+        else:
+            place = _owned(self._step.branching.forked(opening, state))
         try:
-            place, state = await self._followed(place, place, state, ())
+            if abreast is not None:
+                place, state = await self._abreast(abreast, state)
+            else:
+                place, state = await self._followed(place, place, state, ())
             while type(place) is Forked:
                 place, state = await self._onward(place, state)
         except RunError as error:
@@ -239,8 +119,38 @@ class Branches:
                 _dropped(awaitable)
             raise
         assert type(place) is Position
-        record.merge(self._tracks[()].log, self._tracks[()].tips)
+        if abreast is not None and place is abreast.position:
+            record.merge(abreast.log, abreast.log)
+        else:
+            record.merge(self._tracks[()].log, self._tracks[()].tips)
         return place, state
+
+    async def _abreast(self, abreast: Abreast, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
+        """Run branches of one node each; at the first that does something else, give the fork to go on with."""
+        departure = abreast.start(self._new)
+        if departure is not None:
+            return await self._departed(abreast, state, departure, ())
+        while abreast.position is None:
+            new, self._new = self._new, {}
+            done = await self._waited(self._tasks.next(new.items()))
+            for index, ended in enumerate(done):
+                departure = abreast.ended(ended)
+                if departure is not None:
+                    left = done[index + 1 :]
+                    under_way = [path for path, _, _ in done[index:]]
+                    place, state = await self._departed(abreast, state, departure, under_way)
+                    return await self._ended(place, state, left)
+        return abreast.position, abreast.state
+
+    async def _departed(
+        self, abreast: Abreast, state: Mapping[str, Any], departure: Departure, under_way: Iterable[Path]
+    ) -> tuple[Place, Mapping[str, Any]]:
+        """Go on with a branch that does something else than to come to the join."""
+        fork = abreast.opened()
+        self._opened(fork, fork)
+        place = abreast.fork(fork, self._tracks, (*self._tasks.paths(), *self._new, *under_way))
+        self._place = place = place._replace(children=list(place.children))
+        return await self._moved(place, state, (departure.number,), departure)
 
     async def _onward(self, place: Forked, state: Mapping[str, Any]) -> tuple[Place, Mapping[str, Any]]:
         """Move every branch that may move, in order of declaration; then wait for an action that is under way."""
@@ -257,13 +167,23 @@ class Branches:
             new, self._new = self._new, {}
             done = await self._waited(self._tasks.next(new.items()))
             self._changed = False
-            for path, task in done:
-                if type(current) is not Forked:
-                    break
-                if not self._changed or any(path == here.path for here in running(current)):
-                    self._place = current
-                    current, state = await self._moved(current, state, path, task)
+            return await self._ended(current, state, done)
         return current, state
+
+    async def _ended(
+        self, place: Place, state: Mapping[str, Any], done: Iterable[Ended]
+    ) -> tuple[Place, Mapping[str, Any]]:
+        """Move the branches on whose actions are through, but for those that nothing waits for any more."""
+        for path, value, error in done:
+            if type(place) is not Forked:
+                break
+            if not self._changed or any(path == here.path for here in running(place)):
+                self._place = place
+                if error is not None:
+                    node, attempt = child_at(place, path).place.node, self._tracks[path].attempt
+                    value = Departure(path[-1], action_failed(node, attempt, error))
+                place, state = await self._moved(place, state, path, value)
+        return place, state
 
     async def _moved(
         self, place: Forked, state: Mapping[str, Any], path: Path, update: object
@@ -305,7 +225,7 @@ class Branches:
             fork: its fork.
             child: the branch.
             track: what has happened in it.
-            update: the task of its action, where that is through.
+            update: what its action returned, where that was waited for, or what came of it already.
 
         Returns:
             The branch, and what else there is to do: its error, or the node that opened a fork in it.
@@ -336,18 +256,18 @@ class Branches:
                     if kind is not dict and (kind is types.CoroutineType or inspect.isawaitable(update)):
                         self._new[here.path] = update  # type: ignore[assignment]
                         return standing(child, here, "running"), None
-                elif isinstance(update, asyncio.Task):
+                elif here.status == "running":
                     here = here._replace(status="ready")
-                    try:
-                        update = update.result()
-                    except (Exception, asyncio.CancelledError) as error:
-                        raise action_failed(node, track.attempt, error) from error
-                reported = self._step.reported(child, step, here, update, track.attempt)
+                if type(update) is Departure:
+                    if isinstance(update.left, RunError):
+                        return child, update.left
+                    reported = update.left
+                else:
+                    reported = self._step.reported(child, step, here, update, track.attempt)
             except RunError as error:
                 return child, error
             entry = Logged(here, track.before, reported.report, reported.after, reported.event, track.tips)
-            track.log.append(entry)
-            track.tips = (entry,)
+            track.add(entry)
             if self._show is not None:
                 await self._show(Executed(record.shown, here, *entry.views(), entry.event_in(here.branch)))
                 record.shown += 1
@@ -388,7 +308,7 @@ class Branches:
                 self._failed = True
                 error = limit_met(self._record.limit, old.join)
                 if at and fork_at(place, at[:-1]) is None:
-                    error.branch = old.branch
+                    error.branch, error.branch_path = old.branch, at
                     raise error  # the fork around it has closed as well
                 settled = self._step.branching.failed(place, state, at, error)
                 place, state = _owned(settled.place), settled.state
@@ -406,8 +326,7 @@ class Branches:
         self._bounded[path] = fork.max_concurrency is not None
         for number in range(len(fork.children)):
             self._tracks[*path, number] = Track(track.tips)
-        # Where a branch leads straight to the join, there is nothing to be won.
-        winner = None if closable(fork) else self._record.winner_of(fork)
+        winner = self._record.winner_of(fork)
         return place if winner is None else self._step.branching.choose(place, fork.name, winner)
 
     def _close(self, fork: Forked, last: int) -> None:
@@ -445,14 +364,19 @@ class Branches:
     def _up_to(self, place: Place, error: RunError) -> list[Logged]:
         """Give what was executed before an error, in order of declaration, and nothing that depends on timing."""
         found: list[Logged] = []
+        failed = error.branch_path
 
         def add(path: Path, inner: Place) -> bool:
             if path not in self._tracks:
                 return False
             found.extend(self._tracks[path].log)
             if type(inner) is Forked:
+                # What lost a race before an error stopped the run in another branch of it is told nowhere.
+                raced = inner.wait == "any_of" and len(failed) > len(path) and failed[: len(path)] == path
                 for number, child in enumerate(inner.children):
-                    if add((*path, number), child.place) or child.branch == error.branch:
+                    if raced and number != failed[len(path)]:
+                        continue
+                    if add((*path, number), child.place) or (*path, number) == failed:
                         return True
             return False
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from diagnosis.runtime.decisions import Event
 from diagnosis.runtime.definition import END, Definition
-from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, told
+from diagnosis.runtime.errors import DefinitionError, DiagnosisError, JoinError, RunError, StopRunError, told
 from diagnosis.runtime.markers import ReplaceAll
 from diagnosis.runtime.nodestep import Report, Writes
 from diagnosis.runtime.position import (
@@ -19,6 +19,7 @@ from diagnosis.runtime.position import (
     Position,
     Status,
     Written,
+    Wrote,
     bracketed,
     child_at,
     fork_at,
@@ -92,17 +93,7 @@ class Branching:
         for number, (target, reason, sent) in enumerate(opening.targets):
             own = (*path, number)
             name = f"{target}{around}[{number}]"
-            seen = state
-            if sent:
-                seen = {**state}
-                for key, value in sent.items():
-                    try:
-                        merge = self._merges[key]
-                        seen[key] = value if merge is None else merge(seen[key], value)
-                    except Exception as error:
-                        raise JoinError(
-                            f"node {opening.source!r} sent {key!r} to branch {name!r}: {error}", node=opening.source
-                        ) from error
+            seen = self.seen(opening.source, name, state, sent) if sent else state
             status: Status = "ended" if target == opening.join else "ready"
             children.append(Child(name, Position(target, reason, name, own, status), seen))
         fork = Forked(
@@ -117,6 +108,27 @@ class Branching:
             (),
         )
         return with_children(fork, tuple(children))
+
+    def seen(self, source: str, branch: str, state: Mapping[str, Any], sent: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Give what a branch sees when it begins.
+
+        Args:
+            source: the node that opened the fork.
+            branch: the branch.
+            state: the state at the fork, as that node sees it.
+            sent: what only this branch is to see; frozen.
+
+        Raises:
+            JoinError: a value that was sent cannot be merged.
+        """
+        seen = {**state}
+        for key, value in sent.items():
+            try:
+                merge = self._merges[key]
+                seen[key] = value if merge is None else merge(seen[key], value)
+            except Exception as error:
+                raise JoinError(f"node {source!r} sent {key!r} to branch {branch!r}: {error}", node=source) from error
+        return seen
 
     def moved(self, place: Place, state: Mapping[str, Any], path: Path, reported: Reported) -> Settled:
         """Move a branch on after one of its nodes.
@@ -204,61 +216,77 @@ class Branching:
             error: why it failed.
 
         Raises:
-            RunError: the error itself, or that of a branch declared before; nothing is left to go on with.
+            RunError: the error itself, or that of a branch declared before; nothing is left to go on with, or an action
+                raised a :class:`StopRunError`.
         """
         if not path:
             raise error
         child = child_at(place, path)
         if not error.branch:
-            error.branch = child.branch
+            error.branch, error.branch_path = child.branch, path
+        if isinstance(error.__cause__, StopRunError):
+            raise error
         lost = Child(child.branch, child.place, child.state, child.writes, error)
         place = with_child(place, path, lost)
         return self.settled(place, state, path)
 
-    def _joined(self, fork: Forked, base: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Any, str]]]:
-        """Give the state with what the branches of a fork wrote, and all that they wrote."""
+    def _joined(self, fork: Forked, base: Mapping[str, Any]) -> tuple[dict[str, Any], list[Wrote]]:
+        parts = [(number, child.branch, written(child.writes)) for number, child in merged_children(fork)]
+        return self.joined(fork.source, fork.path, base, parts)
+
+    def joined(
+        self, source: str, path: Path, base: Mapping[str, Any], parts: Iterable[tuple[int, str, Iterable[Wrote]]]
+    ) -> tuple[dict[str, Any], list[Wrote]]:
+        """Merge what the branches of a fork wrote, in order of declaration.
+
+        Args:
+            source: the node that opened it.
+            path: the path of the branch that it was opened in.
+            base: the state that goes on at the join.
+            parts: of each branch that counts, its place in the fork, its name and what it wrote.
+
+        Returns:
+            The state with what they wrote, and all that they wrote.
+
+        Raises:
+            JoinError: two branches wrote what only one may, or a value cannot be merged.
+        """
         state = {**base}
-        writes: list[tuple[str, Any, str]] = []
+        writes: list[Wrote] = []
         merges, replacing, private = self._merges, self._replacing, self._private
-        first: dict[str, tuple[int, str]] = {}
-        replaced: set[str] = set()
-        for number, child in merged_children(fork):
-            for write in written(child.writes):
+        first: dict[str, Writer] = {}
+        replaced: dict[str, Writer] = {}
+        for number, branch, wrote in parts:
+            for write in wrote:
                 key, value, node = write
                 # What a subgraph keeps to itself means nothing at a join outside of it.
-                if key in private and fork.source not in private[key]:
+                if key in private and source not in private[key]:
                     continue
                 alone = key in replacing or type(value) is ReplaceAll
                 if key not in first:
-                    first[key] = (number, node)
+                    first[key] = (number, node, branch)
                 elif first[key][0] != number and (alone or key in replaced):
-                    raise self._conflict(fork, key, first[key], (number, node))
+                    if key in replacing:
+                        raise _conflict(source, path, key, first[key], (number, node, branch))
+                    cleared = replaced.get(key)
+                    ways = (
+                        (first[key], (number, node, branch)) if cleared is None else ((number, node, branch), cleared)
+                    )
+                    raise _cleared(source, path, key, *ways)
                 if alone:
-                    replaced.add(key)
+                    replaced[key] = (number, node, branch)
                 try:
                     # A value that takes the old one's place was checked when it was written.
                     merge = None if key in replacing else merges[key]
                     state[key] = value if merge is None else merge(state[key], value)
                 except Exception as error:
                     raise JoinError(
-                        f"the fork at {fork.name!r}: what node {node!r} in branch {child.branch!r} wrote to {key!r} "
-                        f"cannot be merged: {error if isinstance(error, DiagnosisError) else told(error)}",
-                        node=fork.source,
+                        f"the fork at {source + bracketed(path)!r}: what node {node!r} in branch {branch!r} wrote to "
+                        f"{key!r} cannot be merged: {error if isinstance(error, DiagnosisError) else told(error)}",
+                        node=source,
                     ) from error
                 writes.append(write)
         return state, writes
-
-    def _conflict(self, fork: Forked, key: str, one: tuple[int, str], other: tuple[int, str]) -> JoinError:
-        def told_of(number: int, node: str) -> str:
-            branch = fork.children[number].branch
-            own = f"{node}{bracketed((*fork.path, number))}"
-            return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
-
-        return JoinError(
-            f"the fork at {fork.name!r}: {told_of(*one)} and {told_of(*other)} both wrote {key!r}, and only one value "
-            "can stay; give the key a strategy that merges (Append, Merge or Custom), or let one branch write it",
-            node=fork.source,
-        )
 
     def choose(self, place: Place, fork: str, winner: int) -> Place:
         """Settle beforehand which branch of an ``any_of`` wins.
@@ -275,6 +303,35 @@ class Branching:
             if each.name == fork and each.wait == "any_of" and 0 <= winner < len(each.children):
                 return with_fork(place, each._replace(winner=winner))
         raise DefinitionError(f"there is no open any_of fork {fork!r} with a branch {winner}")
+
+
+Writer = tuple[int, str, str]
+"""The place of a branch in its fork, its node that wrote, and the branch's name."""
+
+
+def _conflict(source: str, path: Path, key: str, one: Writer, other: Writer) -> JoinError:
+    return JoinError(
+        f"the fork at {source + bracketed(path)!r}: {_told(path, one)} and {_told(path, other)} both wrote {key!r}, "
+        "and only one value can stay; give the key a strategy that merges (Append, Merge or Custom), or let one "
+        "branch write it",
+        node=source,
+    )
+
+
+def _cleared(source: str, path: Path, key: str, one: Writer, clearing: Writer) -> JoinError:
+    return JoinError(
+        f"the fork at {source + bracketed(path)!r}: {_told(path, clearing)} wrote ReplaceAll to {key!r}, and "
+        f"{_told(path, one)} wrote to it as well, so that nothing says which elements stay; let branches append, and "
+        "write ReplaceAll before the fork or at its join",
+        node=source,
+    )
+
+
+def _told(path: Path, writer: Writer) -> str:
+    """Name a node in a branch of a fork."""
+    number, node, branch = writer
+    own = f"{node}{bracketed((*path, number))}"
+    return repr(own) if own == branch else f"{own!r} of branch {branch!r}"
 
 
 def _more(child: Child, reported: Reported) -> Written:

@@ -10,6 +10,8 @@ from typing import Any
 from diagnosis.runtime.decisions import is_text
 from diagnosis.runtime.errors import DefinitionError
 
+_set = object.__setattr__
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -39,8 +41,8 @@ class Send:
     def __init__(self, goto: str, update: Mapping[str, Any] | None = None) -> None:
         if not is_text(goto):
             raise DefinitionError(f"a Send names a route key, a non-blank text; found {goto!r}")
-        object.__setattr__(self, "goto", goto)
-        object.__setattr__(self, "update", _update(update, "Send"))
+        _set(self, "goto", goto)
+        _set(self, "update", update.copy() if type(update) is dict else _update(update, "Send"))
 
 
 @dataclass(frozen=True, slots=True)

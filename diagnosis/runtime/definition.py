@@ -18,7 +18,7 @@ from diagnosis.runtime.decisions import (
     is_text,
     keys_of,
 )
-from diagnosis.runtime.errors import DefinitionError, Finding
+from diagnosis.runtime.errors import DefinitionError, Finding, one_of
 from diagnosis.runtime.strategies import Replace, Strategy
 
 START: Final = "__START__"
@@ -97,6 +97,8 @@ class Node:
         outcome: gives the outcome in one word; ``COMPLETED`` where absent.
         goto: route key -> node or END, for the Commands that the action may return.
         fork: how several route keys of one Command run; ``None`` where a Command names one only.
+        aliases: what a key is called in the compiled subgraph that the node comes from -> what it is called here, where
+            that differs.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Node:
     outcome: Reading | None = None
     goto: Mapping[str, str] = field(default_factory=dict)
     fork: Fork | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def effects(self) -> tuple[Effect, ...]:
@@ -184,6 +187,8 @@ class Definition:
         event_log: where events go in state, if anywhere.
         private: key that a subgraph keeps to itself -> the nodes of that subgraph; at a join of a fork outside of it,
             what branches wrote there is not merged.
+        noted: private key that is an output of its subgraph -> the private key under which it is noted what the
+            subgraph wrote since it was entered, and the word that is noted.
         found: what was found to be wrong when subgraphs were put into the graph.
     """
 
@@ -196,6 +201,7 @@ class Definition:
     id_key: str | None = None
     event_log: EventLog | None = None
     private: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    noted: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     found: tuple[Finding, ...] = ()
     _by_name: dict[str, Node] = field(init=False, repr=False, compare=False, default_factory=dict)
     _conditionals_of: dict[str, Conditional] = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -232,6 +238,11 @@ class Definition:
     def open_keys(self) -> tuple[str, ...]:
         """The keys that no subgraph keeps to itself, in order."""
         return tuple(key for key in self.keys if key not in self.private)
+
+    @property
+    def notes(self) -> frozenset[str]:
+        """The private keys under which it is noted what subgraphs wrote."""
+        return frozenset(note for note, _ in self.noted.values())
 
     def conditional(self, source: str) -> Conditional | None:
         """Give the conditional edges of a node, or ``None`` where it has a fixed one.
@@ -286,6 +297,38 @@ class Definition:
             return self.open_keys
         return node.owns if self.event_log is None else (*node.owns, self.event_log.key)
 
+    def undeclared(self, node: str, key: object) -> str:
+        """Say of a key that the graph does not declare what there is instead.
+
+        Args:
+            node: the node that is concerned.
+            key: the key.
+
+        Returns:
+            A text that begins with ``which the graph does not declare``.
+        """
+        there = self._by_name[node].aliases.get(key) if isinstance(key, str) else None
+        if there is not None:
+            return f"which the graph does not declare; {_called(key, there)}"
+        known = [name for name in self.keys if name not in self.notes and node in self.private.get(name, (node,))]
+        return f"which the graph does not declare; its keys are {one_of(known)}"
+
+    def disowned(self, node: str, key: str) -> str:
+        """Say of a key that a node does not own what it may write instead.
+
+        Args:
+            node: the node.
+            key: the key.
+
+        Returns:
+            A text that begins with ``which it does not own``.
+        """
+        there = self._by_name[node].aliases.get(key)
+        if there is not None:
+            return f"which it does not own; {_called(key, there)}"
+        writable = self.writable(self._by_name[node])
+        return f"which it does not own; it may write {one_of(name for name in self.keys if name in writable)}"
+
     def whole(self, node: Node) -> tuple[str, ...]:
         """Give the keys that become null where the node's update leaves them out.
 
@@ -300,3 +343,7 @@ class Definition:
             for key in (self.open_keys if node.owns is None else node.owns)
             if key != aside and isinstance(self.keys.get(key), Replace)
         )
+
+
+def _called(key: object, there: str) -> str:
+    return f"the {key!r} of the subgraph is called {there!r} here: write {there!r}"

@@ -91,6 +91,10 @@ class InputError(DiagnosisError):
     """The input of a run holds a key or a value that the graph does not take."""
 
 
+class StopRunError(DiagnosisError):
+    """Raised by an action, it stops the whole run: no fork that waits for ``any_of`` goes on without the branch."""
+
+
 class RunError(DiagnosisError):
     """A run stopped with an error.
 
@@ -98,6 +102,7 @@ class RunError(DiagnosisError):
         node: the node concerned, or ``None`` before the first.
         attempt: which attempt of the node it was, from 1.
         branch: the branch it came in, such as ``worker[1]``; empty outside branches.
+        branch_path: the same as numbers: the branch's place in each fork around it.
         run: the run so far, with its path, events and state; set by the runtime.
     """
 
@@ -106,6 +111,7 @@ class RunError(DiagnosisError):
         self.node = node
         self.attempt = attempt
         self.branch = ""
+        self.branch_path: tuple[int, ...] = ()
         self.run: Run | None = None
 
     @property

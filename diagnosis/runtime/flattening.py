@@ -81,6 +81,7 @@ class _Flat:
             conditionals=tuple(self._conditionals),
             inputs=inputs,
             private=keys.private,
+            noted=keys.noted,
             found=(*found, *self._reaching_inside()),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from diagnosis.runtime.commands import Command, Send, ways_of
@@ -12,9 +13,10 @@ from diagnosis.runtime.decisions import Event, State, is_text
 from diagnosis.runtime.definition import COMPLETED
 from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import DefinitionError, DiagnosisError, one_of
+from diagnosis.runtime.frozen import freeze
 from diagnosis.runtime.nodestep import Report
 from diagnosis.runtime.properties import Property, bound, ends
-from diagnosis.runtime.run import Run
+from diagnosis.runtime.run import Executed, Run
 from diagnosis.runtime.transitions import causes_of, transitions_of
 
 Returned = Mapping[str, Any] | Command
@@ -97,7 +99,8 @@ class Model(Shown):
     Attributes:
         name: how files and commands name it.
         graph: the compiled graph.
-        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A node with one outcome
+        alphabet: for every node, outcome name -> what it then reports; see :data:`Update`. A function that raises says
+            that the node may fail. A node with one outcome
             need not be scripted. One that may write nothing and has no goto, such as the one that is put behind START,
             may be left out: its one outcome is an empty update.
         properties: what should hold, beside what is claimed of every graph.
@@ -107,6 +110,8 @@ class Model(Shown):
         classify: ``(node, report, state after) -> outcome``, for reports that the alphabet does not hold letter by
             letter; ``None`` for one outside the alphabet. The report of a Command is its update.
         trace: ``run -> trace map``, for the record of a run; its transitions and ending where absent.
+        summary: ``(final node, final state) -> what the trace tells of the ending`` beside final node and reason; the
+            final node is ``None`` of a run that did not end. By it, recorded traces are checked.
         input: what runs start with when explored.
     """
 
@@ -119,6 +124,7 @@ class Model(Shown):
     short_forms: ShortForms | None = None
     classify: Callable[[str, Report, State], str | None] | None = None
     trace: Callable[[Run], Mapping[str, Any] | None] | None = None
+    summary: Callable[[str | None, State], Mapping[str, Any]] | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -130,7 +136,8 @@ class Model(Shown):
             raise DefinitionError(f"the alphabet of model {self.name!r} must be a mapping: node -> outcome -> update")
         if not all(isinstance(claim, Property) for claim in self.properties):
             raise DefinitionError(
-                f"the properties of model {self.name!r} must be made by always, sometimes, ends or bound"
+                f"the properties of model {self.name!r} must be made by always, sometimes, "
+                "never_after, eventually, ends or bound"
             )
         for what, function in (("classify", self.classify), ("trace", self.trace)):
             if function is not None and not callable(function):
@@ -181,7 +188,7 @@ class Model(Shown):
     @property
     def claims(self) -> tuple[Property, ...]:
         """The properties to check: every run ends, the bound, and those of one's own."""
-        own = {claim.kind for claim in self.properties}
+        own = {claim.kind for claim in self.properties if claim.test is None}
         general: tuple[Property, ...] = () if "eventually" in own else (ends(),)
         if self.bound is not None and "bound" not in own:
             general += (bound(self.bound),)
@@ -191,6 +198,16 @@ class Model(Shown):
     def unscripted(self) -> tuple[str, ...]:
         """The nodes that a script may leave out, because they can report one thing only."""
         return tuple(node for node, outcomes in self.alphabet.items() if len(outcomes) == 1)
+
+    @property
+    def branched(self) -> bool:
+        """Whether the graph can open branches."""
+        return bool(self.graph.step.fan_outs.all)
+
+    @property
+    def trace_version(self) -> int:
+        """The version of its traces: 1, or 2 where the graph can open branches."""
+        return 2 if self.branched else 1
 
     def outcome_of(self, node: str, report: Report, state: State, event: Event | None = None) -> str | None:
         """Name the outcome of the alphabet that a report amounts to.
@@ -221,6 +238,37 @@ class Model(Shown):
                 return outcome
         return next(iter(outcomes)) if len(outcomes) == 1 else None
 
+    def outcomes_of(self, executed: Executed) -> tuple[str, ...]:
+        """Name every outcome of the alphabet that a node execution of a run amounts to.
+
+        Args:
+            executed: the node execution.
+
+        Returns:
+            Their names, in order: several where the alphabet holds outcomes that report the same, none where the report
+            is outside of it. A function of the alphabet is asked what it reports in the state that the action saw.
+        """
+        event, report = executed.event, executed.report
+        found: tuple[str, ...] = ()
+        if self.classify is None:
+            outcomes, view = self.alphabet[event.node], executed.before
+            if any(map(callable, outcomes.values())):
+                view = MappingProxyType(self.graph.step.at(event.node).enter(view)[0])
+            found = tuple(name for name, update in outcomes.items() if self._reports(update, view, report, event))
+        named = None if found else self.outcome_of(event.node, report, executed.after, event)
+        return found if named is None else (named,)
+
+    def _reports(self, update: Update, view: State, report: Report, event: Event) -> bool:
+        """Tell whether an outcome reports what an event tells."""
+        try:
+            returned = resolve(update, view)
+        except Exception:
+            return False
+        by_goto = self.graph.definition.commanded(event.choice)
+        if isinstance(returned, Command):
+            return by_goto and returned.update == report and _chose(returned, event)
+        return not by_goto and returned == report
+
     def trace_of(self, run: Run) -> Mapping[str, Any] | None:
         """Give the trace map of a run, or ``None`` where nothing had happened.
 
@@ -237,13 +285,13 @@ class Model(Shown):
         events = run.events
         if not events:
             return None
-        branched = bool(self.graph.step.fan_outs.all)
+        branched = self.branched
         transitions: list[dict[str, Any]] = []
         for source, target, reason in transitions_of(run):
             left, right = events[source], events[target]
             transition = {"from": left.node, "to": right.node, "reason_code": reason, "attempt": left.attempt}
             transitions.append({**transition, "branch": right.branch, "after": source} if branched else transition)
-        made: dict[str, Any] = {"version": 2 if branched else 1}
+        made: dict[str, Any] = {"version": self.trace_version}
         if branched:
             made["events"] = [
                 {
@@ -260,6 +308,7 @@ class Model(Shown):
             "transitions": transitions,
             "final_node": run.final_node,
             "termination_reason": run.reason,
+            **(self.summary(run.final_node, run.state) if self.summary is not None else {}),
         }
 
     def text(self) -> str:
@@ -325,3 +374,15 @@ def resolve(update: Update, state: State) -> Returned:
         state: the state that the action sees.
     """
     return update(state) if callable(update) else update
+
+
+def frozen_update(update: Returned) -> Returned:
+    """Freeze what a node reports now, so that no execution has to.
+
+    Args:
+        update: an update or a Command.
+    """
+    given = update.update if isinstance(update, Command) else update
+    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
+    values = {key: freeze(value) for key, value in given.items()}
+    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values

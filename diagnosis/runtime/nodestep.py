@@ -110,6 +110,7 @@ class NodeStep:
 
     __slots__ = (
         "_attempt",
+        "_definition",
         "_entry",
         "_exit",
         "_fan_out",
@@ -136,6 +137,7 @@ class NodeStep:
 
     def __init__(self, definition: Definition, node: Node, merges: Merges, fan_outs: FanOuts) -> None:
         self._name = node.name
+        self._definition = definition
         self._keys = tuple(definition.keys)
         self._merges = merges
         self._writes = {key: merges[key] for key in definition.writable(node)}
@@ -327,14 +329,12 @@ class NodeStep:
         for key in wrong:
             if key not in self._keys:
                 raise UndeclaredKeyError(
-                    f"node {self._name!r} wrote {key!r}, which the graph does not declare; "
-                    f"its keys are {one_of(self._keys)}",
+                    f"node {self._name!r} wrote {key!r}, {self._definition.undeclared(self._name, key)}",
                     node=self._name,
                 )
         if wrong:
-            allowed = [key for key in self._keys if key in self._writes]
             raise OwnershipError(
-                f"node {self._name!r} wrote {wrong[0]!r}, which it does not own; it may write {one_of(allowed)}",
+                f"node {self._name!r} wrote {wrong[0]!r}, {self._definition.disowned(self._name, wrong[0])}",
                 node=self._name,
             )
 
@@ -451,23 +451,27 @@ class NodeStep:
             raise UnmappedRouteError(
                 f"{who} gave no route at all; to end the run, map a key to END and give that key", node=self._name
             )
+        made: dict[str, Choice] = {}
         for send in sends:
-            if send.goto not in targets:
-                raise self._unmapped(who, send.goto, targets)
-        if fan_out is None:
-            raise UnmappedRouteError(
-                f"{who} gave a list of routes, but declares no fork; add fork=Fork(...) where it is added",
-                node=self._name,
-            )
-        for send in sends:
-            if send.goto not in fan_out.routes:
+            route = send.goto
+            if route in made:
+                continue
+            if route not in targets:
+                raise self._unmapped(who, route, targets)
+            if fan_out is None:
                 raise UnmappedRouteError(
-                    f"{who} gave {send.goto!r} in a list, which is no route that opens a branch; those that do are "
+                    f"{who} gave a list of routes, but declares no fork; add fork=Fork(...) where it is added",
+                    node=self._name,
+                )
+            if route not in fan_out.routes:
+                raise UnmappedRouteError(
+                    f"{who} gave {route!r} in a list, which is no route that opens a branch; those that do are "
                     f"{one_of(fan_out.routes)}",
                     node=self._name,
                 )
-        choices = [Choice(self._name, targets[send.goto], send.goto, rule, reason or send.goto) for send in sends]
-        return self._opening(fan_out, choices, [self._sent(who, send) for send in sends])
+            made[route] = Choice(self._name, targets[route], route, rule, reason or route)
+        assert fan_out is not None
+        return self._opening(fan_out, [made[send.goto] for send in sends], [self._sent(who, send) for send in sends])
 
     def _sent(self, who: str, send: Send) -> Mapping[str, Any]:
         """Check and freeze what a Send carries."""
@@ -478,8 +482,7 @@ class NodeStep:
                 continue
             if key not in self._keys:
                 raise UndeclaredKeyError(
-                    f"{who} sent {key!r} to {send.goto!r}, which the graph does not declare; its keys are "
-                    f"{one_of(self._keys)}",
+                    f"{who} sent {key!r} to {send.goto!r}, {self._definition.undeclared(self._name, key)}",
                     node=self._name,
                 )
             if self._merges[key] is aside:

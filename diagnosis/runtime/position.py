@@ -56,12 +56,15 @@ class Opening(NamedTuple):
         return ""
 
 
-Written = tuple[Any, tuple[tuple[str, Any, str], ...]] | None
-"""What was written before, and the latest writes: (key, frozen value, the node that wrote it); ``None`` for nothing."""
+Wrote = tuple[str, Any, str]
+"""One write: the key, the frozen value, and the node that wrote it."""
+
+Written = tuple[Any, tuple[Wrote, ...]] | None
+"""What was written before, and the latest writes; ``None`` for nothing."""
 
 
-def written(writes: Written) -> Iterator[tuple[str, Any, str]]:
-    """Go through what a branch wrote: (key, frozen value, the node that wrote it), in order.
+def written(writes: Written) -> Iterator[Wrote]:
+    """Go through what a branch wrote, in order.
 
     Args:
         writes: the writes of a branch.

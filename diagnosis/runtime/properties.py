@@ -10,8 +10,8 @@ from diagnosis.runtime.decisions import Choice, State, is_count, keys_of, refuse
 from diagnosis.runtime.definition import END
 from diagnosis.runtime.errors import DefinitionError
 
-Kind = Literal["always", "sometimes", "eventually", "bound"]
-"""What is claimed: of every step, of some step, of every run in the end, or of the length of runs."""
+Kind = Literal["always", "sometimes", "never_after", "eventually", "bound"]
+"""What is claimed: of every step, of some step, of the steps after one, of every run in the end, or of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,15 @@ class Move:
 
 @dataclass(frozen=True)
 class Property:
-    """A claim about all runs; made by :func:`always`, :func:`sometimes`, :func:`ends` or :func:`bound`.
+    """A claim about all runs; made by :func:`always` and its like.
 
     Attributes:
         name: a short name, unique in a model.
         kind: what is claimed.
         statement: the claim as a sentence.
         reads: the state keys that ``test`` reads.
-        test: ``move -> bool``, or ``(move, memory) -> bool`` where there is a memory.
+        test: ``move -> bool``, or ``(move, memory) -> bool`` where there is a memory; ``None`` for a bound, and for the
+            claim that every run ends.
         start: the memory before the first move.
         remember: ``(memory, move) -> memory``, so that a claim can span several moves; a hashable value.
         limit: for a bound, the number of node executions.
@@ -129,6 +130,52 @@ def sometimes(
 ) -> Property:
     """Claim that some move of some run meets a predicate; arguments are those of :func:`always`."""
     return Property(name, "sometimes", statement, keys_of(reads), test, start, remember)
+
+
+def never_after(
+    name: str,
+    statement: str,
+    after: Callable[[Move], bool],
+    never: Callable[[Move], bool],
+    *,
+    reads: str | Iterable[str] = (),
+) -> Property:
+    """Claim that once one predicate held for a move, another holds for no later move of that run.
+
+    The move for which the first one holds is not a later one; it may meet both.
+
+    Args:
+        name: a short name.
+        statement: the claim as a sentence.
+        after: ``move -> bool``, from which move on the claim counts.
+        never: ``move -> bool``, what must not come later.
+        reads: the state keys that both of them read.
+
+    Raises:
+        DefinitionError: one of them is no plain function.
+    """
+    for what, function in (("after", after), ("never", never)):
+        refuse_async(function, f"{what!r} of property {name!r}")
+
+    def remember(memory: tuple[bool, bool], move: Move) -> tuple[bool, bool]:
+        return memory[1], memory[1] or bool(after(move))
+
+    def test(move: Move, memory: tuple[bool, bool]) -> bool:
+        return not (memory[0] and never(move))
+
+    return Property(name, "never_after", statement, keys_of(reads), test, (False, False), remember)
+
+
+def eventually(name: str, statement: str, test: Callable[[Move], bool], *, reads: str | Iterable[str] = ()) -> Property:
+    """Claim that every run comes to a move that meets a predicate; a run that goes on for ever without one breaks it.
+
+    Args:
+        name: a short name.
+        statement: the claim as a sentence.
+        test: ``move -> bool``.
+        reads: the state keys that ``test`` reads.
+    """
+    return Property(name, "eventually", statement, keys_of(reads), test)
 
 
 def ends(name: str = "every_run_ends", statement: str = "Every run reaches END.") -> Property:

@@ -11,13 +11,15 @@ from collections.abc import Generator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from diagnosis.runtime.branches import Branches, Logged, Show, Waiter
+from diagnosis.runtime.branches import Branches, Show, Waiter
 from diagnosis.runtime.decisions import Event, State, is_count
 from diagnosis.runtime.definition import Action
 from diagnosis.runtime.errors import DefinitionError, JoinError, LimitError, RunError, action_failed, limit_met, one_of
 from diagnosis.runtime.nodestep import NodeStep, Report
 from diagnosis.runtime.position import Forked, Opening, Place, Position
 from diagnosis.runtime.run import Executed, Run, RunConfig, Stop
+from diagnosis.runtime.track import OPENED, Logged
+from diagnosis.runtime.watching import tell
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -230,7 +232,7 @@ class Record:
             fork: a fork that has just opened.
 
         Raises:
-            JoinError: the branch is none of the fork.
+            JoinError: the branch is none of the fork, or another one leads straight to the join.
         """
         left = self.winners.get(fork.name)
         if fork.wait != "any_of" or not left:
@@ -240,6 +242,13 @@ class Record:
         if winner not in branches:
             raise JoinError(
                 f"the fork at {fork.name!r} is to be won by {winner!r}; its branches are {one_of(branches)}",
+                node=fork.source,
+            )
+        straight = [child.branch for child in fork.children if child.ended]
+        if straight and winner not in straight:
+            raise JoinError(
+                f"the fork at {fork.name!r} is to be won by {winner!r}, but {straight[0]!r} leads straight to the "
+                "join, and wins; name that one, or none",
                 node=fork.source,
             )
         return branches.index(winner)
@@ -252,16 +261,18 @@ class Record:
             tips: the last one of each.
         """
         opened = len(self.events) - 1
-        events, before = self.events, self.before
+        keep, before = self.events.append, self.before
+        first = (opened,)
         for index, entry in enumerate(log, start=opened + 1):
             entry.index = index
             before[index] = (entry.position, entry.before)
-            after = tuple([opened if cause is None else cause.index for cause in entry.causes])
-            events.append(entry.event_in(entry.position.branch, after))
+            causes = entry.causes
+            after = first if causes is OPENED else tuple([opened if each is None else each.index for each in causes])
+            keep(entry.event_in(entry.position[2], after))
         self.states += [entry.after for entry in log]
         self.reports += [entry.report for entry in log]
         if tips:
-            self.after[len(events)] = tuple([opened if tip is None else tip.index for tip in tips])
+            self.after[len(self.events)] = tuple([opened if tip is None else tip.index for tip in tips])
 
     def _events(self) -> tuple[Event, ...]:
         """Give the events; in a run with branches, each with those that led to it."""
@@ -308,8 +319,9 @@ class Record:
         )
         if self.error is not None:
             self.error.run = run
-            if check:
-                raise self.error
+        tell(run)
+        if self.error is not None and check:
+            raise self.error
         return run
 
 

@@ -83,8 +83,10 @@ class Renaming:
         owned = self.keys(owns if node.owns is None else node.owns)
         if self._same:
             return replace(node, owns=owned)
+        aliases = {key: name for key, name in self._names.items() if key != name}
         return replace(
             node,
+            aliases={**aliases, **{key: self._names[name] for key, name in node.aliases.items()}},
             action=self._action(node.action),
             owns=owned,
             entry=tuple(map(self._effect, node.entry)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -125,8 +125,17 @@ class Run(Shown):
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The final state, or the one before the execution that failed."""
-        return MappingProxyType(self._state)
+        """The final state, or the one before the execution that failed, without what subgraphs keep to themselves."""
+        return self._without(self.graph.definition.private)
+
+    @property
+    def full_state(self) -> Mapping[str, Any]:
+        """The same with the private keys of compiled subgraphs, such as ``child.n``."""
+        return self._without(self.graph.definition.notes)
+
+    def _without(self, hidden: Collection[str]) -> Mapping[str, Any]:
+        state = {key: value for key, value in self._state.items() if key not in hidden} if hidden else self._state
+        return MappingProxyType(state)
 
     @property
     def failed_at(self) -> str:

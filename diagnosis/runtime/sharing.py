@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +11,7 @@ from diagnosis.runtime.definition import Definition
 from diagnosis.runtime.errors import one_of
 from diagnosis.runtime.frozen import FrozenList, History, register_immutable
 from diagnosis.runtime.markers import alike
-from diagnosis.runtime.strategies import Merging, Replace, Strategy, refuse_marker
+from diagnosis.runtime.strategies import Append, Merging, Replace, Strategy, refuse_marker
 from diagnosis.runtime.subgraph import Child
 
 
@@ -99,11 +99,14 @@ class SharedKeys:
     Attributes:
         all: key -> strategy.
         private: private key -> the nodes of the subgraph that it belongs to.
+        noted: private key that is an output of its subgraph -> the private key under which it is noted when it is
+            written, and the word that is noted.
     """
 
     def __init__(self, outline: Definition) -> None:
         self.all = dict(outline.keys)
         self.private: dict[str, frozenset[str]] = {}
+        self.noted: dict[str, tuple[str, str]] = {}
         self._log = outline.event_log.key if outline.event_log else None
         self._from = dict.fromkeys(outline.keys, f"graph {outline.name!r}")
 
@@ -150,13 +153,22 @@ class SharedKeys:
             values = {name: Afresh(strategy.initial) for name, strategy in begin.items()}
             child.enters.append(Effect("start", lambda state: values, writes=tuple(begin)))
         child.enters += [_input(key, name, kept[key], strategies[key]) for key, name in inputs.items() if key in kept]
-        for name, key in outputs.items():
-            if shared.get(key) == name:
-                continue
+        written = {name: key for name, key in outputs.items() if shared.get(key) != name}
+        if written:
+            self._note(child, written.values())
+        for name, key in written.items():
             if name == self._log:
                 detail = f"writes {name!r}, where only the runtime adds events; choose another key"
                 child.found.append(child.finding("event_log", "outputs", detail))
-            child.leaves.append(_output(name, child.names[key]))
+            child.leaves.append(_output(name, child.names[key], *self.noted[child.names[key]]))
+
+    def _note(self, child: Child, outputs: Iterable[str]) -> None:
+        """Let it be noted which outputs a compiled graph writes from its entry on."""
+        note = f"{child.name}.(written)"
+        self._add(child, note, _private(Append(unique=True, read=_in_any_order)), None)
+        self.noted.update((child.names[key], (note, key)) for key in outputs)
+        none = {note: Afresh(History())}
+        child.enters.append(Effect("nothing written", lambda state: none, writes=note))
 
     def _compare(
         self, child: Child, key: str, name: str, strategy: Strategy, advice: str, *, also_initial: bool
@@ -181,16 +193,22 @@ class SharedKeys:
 
     def _hide(self, child: Child, names: Mapping[str, str]) -> None:
         """Add keys that are private to a subgraph."""
-        own = [child.entry, *map(child.node, child.definition.names), child.name]
+        definition = child.definition
         for key, name in names.items():
             if name in self.all:
                 detail = f"is called {name!r} beside other graphs' keys, where there is a key of that name; rename that"
                 child.found.append(child.finding("key_conflict", f"key {key!r}", detail))
                 continue
-            self.all[name] = _private(child.definition.keys[key])
-            inner = child.definition.private.get(key)
-            self.private[name] = frozenset(own if inner is None else map(child.node, inner))
-            self._from[name] = f"subgraph {child.name!r}"
+            self._add(child, name, _private(definition.keys[key]), definition.private.get(key))
+        self.noted.update((names[key], (names[note], word)) for key, (note, word) in definition.noted.items())
+
+    def _add(self, child: Child, name: str, strategy: Strategy, inner: Iterable[str] | None) -> None:
+        """Add a key that is private to a subgraph, or to a subgraph inside it that has these nodes."""
+        nodes = child.definition.names if inner is None else inner
+        ends = (child.entry, child.name) if inner is None else ()
+        self.all[name] = strategy
+        self.private[name] = frozenset((*map(child.node, nodes), *ends))
+        self._from[name] = f"subgraph {child.name!r}"
 
 
 def _known(
@@ -212,9 +230,15 @@ def _input(key: str, name: str, private: str, strategy: Strategy) -> Effect:
     return Effect(f"input {key!r}", seed, reads=name, writes=private)
 
 
-def _output(name: str, private: str) -> Effect:
+def _in_any_order(names: Any) -> frozenset[str]:
+    return frozenset(names)
+
+
+def _output(name: str, private: str, note: str, word: str) -> Effect:
     def write(state: State) -> dict[str, Any]:
+        if word not in state[note]:
+            return {}
         value = state[private]
         return {name: FrozenList(value) if type(value) is History else value}
 
-    return Effect(f"output {name!r}", write, reads=private, writes=name)
+    return Effect(f"output {name!r}", write, reads=(private, note), writes=name)

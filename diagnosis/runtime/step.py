@@ -17,6 +17,7 @@ from diagnosis.runtime.errors import DefinitionError, InputError, MergeError, Ru
 from diagnosis.runtime.fanouts import FanOuts
 from diagnosis.runtime.nodestep import NodeStep, Report, Writes, merges_of
 from diagnosis.runtime.position import Child, Opening, Place, Position, child_at, movable, named, standing, with_child
+from diagnosis.runtime.visits import VisitStep, noted_by
 
 
 class Entered(NamedTuple):
@@ -56,7 +57,10 @@ class Step:
         self.fan_outs = FanOuts(definition)
         self.branching = Branching(definition)
         self._nodes = {
-            name: NodeStep(definition, definition.node(name), merges, self.fan_outs) for name in definition.names
+            name: (VisitStep if noted_by(definition, name) else NodeStep)(
+                definition, definition.node(name), merges, self.fan_outs
+            )
+            for name in definition.names
         }
 
     def begin(self, values: Mapping[str, Any]) -> tuple[Position, dict[str, Any]]:

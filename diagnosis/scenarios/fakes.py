@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from diagnosis.runtime import Action, DiagnosisError, FrozenDict, Model, RunConfig, State
+from diagnosis.runtime import (
+    Action,
+    Command,
+    DiagnosisError,
+    FrozenDict,
+    Model,
+    RunConfig,
+    State,
+    StopRunError,
+    ways_of,
+)
 from diagnosis.runtime.model import Returned
 from diagnosis.scenarios.branch_names import BranchNames
 from diagnosis.scenarios.script import Call, Raise, Script, read_item
@@ -14,8 +24,12 @@ class ScriptedError(DiagnosisError):
     """A node raised because its script says so."""
 
 
-class OutOfOutcomesError(DiagnosisError):
-    """A node was called more often than its script has outcomes.
+class StrayKeyError(StopRunError):
+    """A script reports, in a branch, a key that the graph does not declare, or a subgraph's key by its inner name."""
+
+
+class OutOfOutcomesError(StopRunError):
+    """A node was called more often than its script has outcomes, which stops the run in whatever fork it happens.
 
     Attributes:
         node: the node.
@@ -67,6 +81,9 @@ class Fakes:
 
     def _action(self, node: str, model: Model) -> Callable[[State, RunConfig], Returned]:
         used, by_path, script = self._used, self._script.branches.get(node), self._script.calls
+        definition = model.graph.definition
+        aliases, writable = definition.node(node).aliases, definition.writable(definition.node(node))
+        branched = bool(model.graph.step.fan_outs.all)
         always: Call | None = None
         if node in model.unscripted and node not in script:
             always = read_item(model, node, model.forms.spell(node, next(iter(model.alphabet[node]))))
@@ -85,13 +102,29 @@ class Fakes:
                 if number >= len(calls):
                     raise OutOfOutcomesError(node, number + 1, config.branch, key)
                 call = calls[number]
-            if type(call) is FrozenDict:
+            if not branched and type(call) is FrozenDict:
                 return call
             if isinstance(call, Raise):
                 raise ScriptedError(call.message)
-            return call(state) if callable(call) else call
+            if callable(call):
+                return call(state)
+            for what, key in _written(call) if config.branch else ():
+                # The runtime would say so too, but a fork that waits for any_of would go on without the branch.
+                if key not in definition.keys:
+                    raise StrayKeyError(f"node {node!r} {what} {key!r}, {definition.undeclared(node, key)}")
+                if what == "wrote" and key in aliases and key not in writable:
+                    raise StrayKeyError(f"node {node!r} wrote {key!r}, {definition.disowned(node, key)}")
+            return call
 
         return scripted
+
+
+def _written(call: Returned) -> Iterator[tuple[str, str]]:
+    """Go through the keys of an update, and of what a Command updates and sends."""
+    if isinstance(call, Command):
+        yield from (("sent", key) for way in ways_of(call.goto) for key in way.update)
+        call = call.update
+    yield from (("wrote", key) for key in call)
 
 
 def _async(action: Callable[[State, RunConfig], Returned]) -> Action:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from diagnosis.runtime import DiagnosisError, History, Run, Shown, one_of
+from diagnosis.runtime import History, Run, Shown, one_of
 from diagnosis.scenarios.scenario import Scenario
-from diagnosis.scenarios.suite import Refusal
+from diagnosis.scenarios.suite import NoSuchScenarioError, Refusal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +84,6 @@ class ScenarioResult(Shown):
         lines.append(f"      {self.run.summary}")
         lines += [f"      - {mismatch}" for mismatch in self.mismatches]
         return "\n".join(lines)
-
-
-class NoSuchScenarioError(DiagnosisError, LookupError):
-    """A suite has no scenario of that name."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

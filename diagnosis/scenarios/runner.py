@@ -36,14 +36,27 @@ def run_case(case: Case) -> ScenarioResult:
         case: the scenario with its model and script.
     """
     scenario, model = case.scenario, case.model
-    fakes = Fakes(case.script, model)
-    graph = model.graph.with_actions(fakes.actions)
-    run = _run(graph, _input(scenario, model.graph), scenario.winners)
+    run, unused = play(case)
     left = tuple(f"{branch} of {fork}" for fork, branches in run.unused_winners.items() for branch in branches)
     trace = model.trace_of(run)
-    counters = MappingProxyType({key: run.state[key] for key in model.counters})
-    mismatches = tuple(differences(scenario.expect, run, trace, counters, fakes.unused, left))
-    return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, fakes.unused, left)
+    counters = MappingProxyType({key: run.full_state[key] for key in model.counters})
+    mismatches = tuple(differences(scenario.expect, run, trace, counters, unused, left))
+    return ScenarioResult(scenario, case.file, mismatches, run, trace, counters, unused, left)
+
+
+def play(case: Case) -> tuple[Run, tuple[str, ...]]:
+    """Run a scenario that was loaded, and compare nothing.
+
+    Args:
+        case: the scenario with its model and script.
+
+    Returns:
+        The run, and the outcomes that no call asked for, such as ``verifier[1]``.
+    """
+    fakes = Fakes(case.script, case.model)
+    graph = case.model.graph
+    run = _run(graph.with_actions(fakes.actions), _input(case.scenario, graph), case.scenario.winners)
+    return run, fakes.unused
 
 
 def run_suite(
@@ -86,7 +99,7 @@ def observed(run: Run, model: Model) -> Expect:
         "final_node": run.final_node,
         "termination_reason": run.reason,
         "outcomes": tuple(event.outcome for event in run.events),
-        "counters": {key: run.state[key] for key in model.counters if type(run.state[key]) is int},
+        "counters": {key: run.full_state[key] for key in model.counters if type(run.full_state[key]) is int},
         "transitions": transitions_of(run),
     }
     if model.graph.step.fan_outs.all:

@@ -15,6 +15,7 @@ from diagnosis.runtime import (
     ShortFormError,
     Update,
     freeze,
+    frozen_update,
     one_of,
     thaw,
     told,
@@ -169,7 +170,10 @@ def _command(model: Model, node: str, item: Mapping[str, Any], place: Place) -> 
 
 def _ready(update: Update) -> Update:
     """Freeze an update or a Command now, so that no call has to."""
-    return update if callable(update) else freeze(update)
+    if isinstance(update, Command):
+        frozen: Command = freeze(update)
+        return frozen
+    return update if callable(update) else frozen_update(update)
 
 
 def _check_input(scenario: Scenario, model: Model) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diagnosis.runtime import DiagnosisError, Model, Shown, one_of
@@ -17,6 +17,10 @@ Models = Mapping[str, Model] | Callable[[str], Model]
 """Graph name -> model; as a function it raises a ``DiagnosisError`` for names that it does not know."""
 
 PathLike = str | os.PathLike[str]
+
+
+class NoSuchScenarioError(DiagnosisError, LookupError):
+    """A suite has no scenario of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,21 @@ class Suite(Shown):
     def scenarios(self) -> tuple[tuple[Scenario, str | None], ...]:
         """Each scenario with its file."""
         return tuple((case.scenario, case.file) for case in self.cases)
+
+    def without(self, *names: str) -> Suite:
+        """Give the suite without some scenarios, such as to see what only they show.
+
+        Args:
+            names: their names.
+
+        Raises:
+            NoSuchScenarioError: the suite has no scenario of that name.
+        """
+        there = [case.scenario.name for case in self.cases]
+        for name in names:
+            if name not in there:
+                raise NoSuchScenarioError(f"the suite has no scenario named {name!r}; there are {one_of(there)}")
+        return replace(self, cases=tuple(case for case in self.cases if case.scenario.name not in names))
 
     @property
     def nothing_found(self) -> bool:

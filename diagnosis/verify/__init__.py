@@ -1,35 +1,77 @@
 """The verification bench: exploration, proof and coverage of any model."""
 
+from diagnosis.verify.baseline import Baseline, BaselineError, read_baseline
+from diagnosis.verify.budget import INTERRUPTED, Budget
+from diagnosis.verify.compare import Change, Changed, Comparison, compare
 from diagnosis.verify.counterexample import scenario_for
-from diagnosis.verify.coverage import KINDS, WINNER, Coverage, Item, kinds_of, measure
+from diagnosis.verify.coverage import (
+    FURTHER,
+    KINDS,
+    WINNER,
+    Collector,
+    Coverage,
+    CoverageError,
+    Item,
+    Suggestion,
+    collecting,
+    kinds_of,
+    measure,
+    shortest_scenarios,
+    suggest,
+)
+from diagnosis.verify.findings import Remark, remarks_on
 from diagnosis.verify.lasso import Lasso, find_lasso
-from diagnosis.verify.paths import Call, Script, Transition
+from diagnosis.verify.orders import DisagreementError
+from diagnosis.verify.paths import Call, Script, Transition, script_text
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict
-from diagnosis.verify.prover import PropertyError, claims_of, prove
+from diagnosis.verify.prover import claims_of, prove
+from diagnosis.verify.sight import PropertyError
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace, explore
+from diagnosis.verify.tally import Ending
 
 __all__ = [
+    "FURTHER",
+    "INTERRUPTED",
     "KINDS",
     "MAX_STATES",
     "ROUTE_TAKEN",
     "RULE_TAKEN",
     "WINNER",
+    "Baseline",
+    "BaselineError",
+    "Budget",
     "Call",
+    "Change",
+    "Changed",
+    "Collector",
+    "Comparison",
     "Coverage",
+    "CoverageError",
+    "DisagreementError",
+    "Ending",
     "Item",
     "Lasso",
     "Progress",
     "Proof",
     "PropertyError",
+    "Remark",
     "Script",
     "StateSpace",
+    "Suggestion",
     "Transition",
     "Verdict",
     "claims_of",
+    "collecting",
+    "compare",
     "explore",
     "find_lasso",
     "kinds_of",
     "measure",
     "prove",
+    "read_baseline",
+    "remarks_on",
     "scenario_for",
+    "script_text",
+    "shortest_scenarios",
+    "suggest",
 ]

@@ -84,16 +84,11 @@ class Edges:
             ways[index] = reached[left[reached]].tolist()
         return loops(ways)
 
-    @cached_property
-    def longest(self) -> int:
-        """The node executions of the longest run; every run must end."""
-        found = 0
-        for length, layer in enumerate(self.layers):
-            if self._failing[layer].any():
-                found = length + 1
-            elif self._ending[layer].any():
-                found = max(found, length)
-        return found
+    @property
+    def ways(self) -> list[list[int]]:
+        """For each state those that it leads to, each once a row."""
+        targets, ends = self.targets.tolist(), self.ends.tolist()
+        return [targets[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     @cached_property
     def lengths(self) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,8 +29,7 @@ class Frontier:
     Args:
         table: the rows.
         max_states: the budget of control states.
-        deadline: when to stop by ``time.monotonic()``; never where absent.
-        budget: how the reason names the budget of time.
+        spent: says what budget is used up, or gives ``None``.
         progress: called after each block with the states explored and known.
 
     Attributes:
@@ -50,12 +48,11 @@ class Frontier:
         table: Table,
         *,
         max_states: int,
-        deadline: float | None = None,
-        budget: str = "",
+        spent: Callable[[], str | None],
         progress: Told | None = None,
     ) -> None:
         self.table = table
-        self._max_states, self._deadline, self._budget, self._progress = max_states, deadline, budget, progress
+        self._max_states, self._spent, self._progress = max_states, spent, progress
         while True:
             try:
                 self._search()
@@ -95,8 +92,7 @@ class Frontier:
         self._roots = Roots(self.layout.words)
 
     def _cut(self) -> bool:
-        if self.stopped is None and self._deadline is not None and time.monotonic() > self._deadline:
-            self.stopped = self._budget
+        self.stopped = self.stopped or self._spent()
         return self.stopped is not None or self.table.grown is not None
 
     def words(self, start: int, stop: int) -> Ints:
@@ -188,6 +184,14 @@ class Frontier:
             index: the state.
         """
         return int(np.searchsorted(np.asarray(self.levels), index, side="right")) - 1
+
+    def deeper(self, limit: int) -> range:
+        """Give the states to which no fewer node executions lead than one more than a limit.
+
+        Args:
+            limit: node executions.
+        """
+        return range(self.levels[limit + 1] if limit + 1 < len(self.levels) else self.known, self.known)
 
     def words_of(self, indices: Ints) -> Ints:
         """Give some states as they are packed, one row a word.

@@ -29,14 +29,18 @@ class StateKeys:
         definition: the graph.
         projection: the keys whose typed reads count.
         writes: whether it counts what branches wrote so far.
+        free: whether nobody is chosen to win an ``any_of`` fork, so that each of its branches may.
 
     Attributes:
         grown: why the search must stop, where a value has grown beyond all bounds.
     """
 
-    def __init__(self, definition: Definition, projection: Collection[str], *, writes: bool = True) -> None:
+    def __init__(
+        self, definition: Definition, projection: Collection[str], *, writes: bool = True, free: bool = False
+    ) -> None:
         keys = definition.keys
         self._writes = writes
+        self._free = free
         self._reads = [(key, keys[key].read) for key in projection]
         self._reasoned = {END} | {edge.source for edge in definition.edges if edge.reason is REPEAT}
         self._private = definition.private
@@ -96,7 +100,7 @@ class StateKeys:
         if fork.winner is not None:
             # The others never move.
             children = (fork.children[fork.winner],)
-        elif fork.wait == "any_of":
+        elif fork.wait == "any_of" and not self._free:
             joins = False
         first = next((child for child in fork.children if child.failure is not None), None)
         inner = tuple(self._child(fork, child, joins, child is first) for child in children)

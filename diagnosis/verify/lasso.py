@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diagnosis.runtime import Command, Decision, Definition, Place, Position, Strategy, evaluate, loops
-from diagnosis.runtime.position import Opening, child_at
+from diagnosis.runtime import Command, Decision, Definition, Place, Strategy, evaluate, loops
+from diagnosis.runtime.position import Opening
 from diagnosis.verify.canonical import canonical
 from diagnosis.verify.keys import StateKeys
-from diagnosis.verify.moves import mover
-from diagnosis.verify.paths import Call, Script
+from diagnosis.verify.moves import mover, view
+from diagnosis.verify.paths import Call, Script, Transition, script_text
 from diagnosis.verify.space import StateSpace
 
 MANY_VALUES = 8
@@ -21,8 +21,8 @@ MANY_VALUES = 8
 LAPS = 64
 """How often such a loop is gone round at least before it counts."""
 
-MOST_STATES = 20_000
-"""Control states, from the first on, among which loops are looked for where the space is not complete."""
+MOST_PACKED = 20_000
+"""Packed control states, from the first on, among which loops are looked for where the space is not complete."""
 
 TRIES = 16
 """Loops that are tried out where the space is not complete."""
@@ -53,15 +53,10 @@ class Lasso:
 
     def text(self) -> str:
         """Say how to reach the loop, and the loop."""
-        stem = ", ".join(map(_told, self.stem)) or "the start"
-        loop = " -> ".join(map(_told, self.loop))
+        stem = script_text(self.stem) or "the start"
+        loop = script_text(self.loop, " -> ")
         growing = f"; {', '.join(self.growing)} goes on changing, but nothing on the loop depends on it"
         return f"after {stem}: for ever {loop}{growing if self.growing else ''}"
-
-
-def _told(call: Call) -> str:
-    node, outcome, *won = call
-    return f"{node}={outcome}" + "".join(f" ({winner} wins)" for winner in won)
 
 
 def find_lasso(space: StateSpace) -> Lasso | None:
@@ -78,18 +73,37 @@ def find_lasso(space: StateSpace) -> Lasso | None:
         The lasso that is reached soonest, or ``None``.
     """
     if space.cycles:
-        return _in_cycle(space, min(space.cycles, key=lambda cycle: min(space.depths[i] for i in cycle)))
+        return lasso_in(space, dict(enumerate(space.outgoing)), space.depths, space.script_to)
     return None if space.complete else _in_quotient(space)
 
 
-def _in_cycle(space: StateSpace, cycle: Sequence[int]) -> Lasso:
-    start = min(cycle, key=lambda index: (space.depths[index], index))
+def lasso_in(
+    space: StateSpace,
+    ways: Mapping[int, Sequence[Transition]],
+    depths: Mapping[int, int] | Sequence[int],
+    script_to: Callable[[int], Script],
+) -> Lasso | None:
+    """Find the lasso that is reached soonest on some of the transitions of a space.
+
+    Args:
+        space: the explored space.
+        ways: control state -> the transitions that count; none leads to a state that is not named.
+        depths: control state -> the fewest of them that lead there.
+        script_to: gives the shortest script on them that reaches a control state.
+
+    Returns:
+        The lasso, or ``None`` where these transitions have no cycle.
+    """
+    cycles = loops({index: [edge.target for edge in edges if edge.target is not None] for index, edges in ways.items()})
+    if not cycles:
+        return None
+    cycle = min(cycles, key=lambda cycle: min(depths[index] for index in cycle))
+    start = min(cycle, key=lambda index: (depths[index], index))
     members = set(cycle)
-    ways = {
-        index: [(space.call(edge), edge.target) for edge in space.outgoing[index] if edge.target in members]
-        for index in cycle
+    inner = {
+        index: [(space.call(edge), edge.target) for edge in ways[index] if edge.target in members] for index in cycle
     }
-    return Lasso(space.script_to(start), tuple(call for _, call in _shortest_lap(start, ways)))
+    return Lasso(script_to(start), tuple(call for _, call in _shortest_lap(start, inner)))
 
 
 def _shortest_lap(start: Any, ways: Mapping[Any, Iterable[tuple[Call, Any]]]) -> list[tuple[Any, Call]]:
@@ -114,9 +128,9 @@ def _in_quotient(space: StateSpace) -> Lasso | None:
     """Look for loops among the states with growing keys left out, and try each on the real step."""
     definition = space.model.graph.definition
     keys = definition.keys
-    indices = range(min(len(space.states), MOST_STATES))
+    indices = range(len(space.states) if space.packed is None else min(len(space.states), MOST_PACKED))
     stands = [_stands(space, i) for i in indices]
-    views = [_view(*stands[i], space.mover(i)) for i in indices]
+    views = [view(*stands[i], space.mover(i)) for i in indices]
     values = {key: {canonical(keys[key].read(view[key])) for view in views} for key in space.projection}
     steady = [key for key in space.projection if len(values[key]) <= MANY_VALUES]
     if len(steady) == len(space.projection):
@@ -129,11 +143,9 @@ def _in_quotient(space: StateSpace) -> Lasso | None:
         first.setdefault(name, index)
         known = ways.setdefault(name, [])
         for edge in space.outgoing[index]:
-            if (
-                edge.target is not None
-                and edge.target < len(names)
-                and (space.call(edge), names[edge.target]) not in known
-            ):
+            if edge.target is None or edge.target >= len(names):
+                continue
+            if (space.call(edge), names[edge.target]) not in known:
                 known.append((space.call(edge), names[edge.target]))
     found = loops({name: [target for _, target in targets] for name, targets in ways.items()})
     for cycle in sorted(found, key=lambda cycle: min(space.depths[first[name]] for name in cycle))[:TRIES]:
@@ -157,18 +169,13 @@ def _stands(space: StateSpace, index: int) -> tuple[Place, Mapping[str, Any]]:
     return space.positions[index], space.states[index]
 
 
-def _view(place: Place, state: Mapping[str, Any], here: Position) -> Mapping[str, Any]:
-    """Give what the branch sees that stands at a position."""
-    return child_at(place, here.path).state if here.path else state
-
-
 def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] | None:
     """Go round a lap on the real step; give the keys that changed, or ``None`` where a next lap may differ."""
     keys = space.model.graph.definition.keys
     place, state, start = space.positions[index], space.states[index], space.mover(index)
     changed: dict[str, None] = {}
     for _ in range(max(LAPS, space.model.graph.recursion_limit // len(lap) + 1)):
-        before = _view(place, state, start)
+        before = view(place, state, start)
         walked = _walk(space, place, state, lap)
         if walked is None:
             return None
@@ -176,7 +183,7 @@ def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] 
         here = mover(place)
         if (here.node, here.path) != (start.node, start.path):
             return None
-        after = _view(place, state, start)
+        after = view(place, state, start)
         if any(_reads_differ(keys[key], before[key], after[key]) for key in depends):
             return None
         changed.update((key, None) for key in space.projection if canonical(before[key]) != canonical(after[key]))
@@ -217,7 +224,7 @@ def _walk(
             flows.append((sources, {key for _, _, sent in following.targets for key in sent}))
         depends |= sources
         if not moves.notes.looks and not isinstance(done.update, Command):
-            depends |= _decided_on(definition, node, done.reported.after)
+            depends |= decided_on(definition, node, done.reported.after)
     while True:
         more = {key for reads, writes in flows if writes & depends for key in reads}
         if more <= depends:
@@ -225,8 +232,14 @@ def _walk(
         depends |= more
 
 
-def _decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> set[str]:
-    """Give the keys that rules really read: conditions after the first false one are not evaluated."""
+def decided_on(definition: Definition, node: str, state: Mapping[str, Any]) -> set[str]:
+    """Give the keys that rules really read: conditions after the first false one are not evaluated.
+
+    Args:
+        definition: the graph.
+        node: the node that decides; one without rules reads nothing.
+        state: the state that it decides on.
+    """
     conditional = definition.conditional(node)
     if conditional is None or not isinstance(conditional.decision, Decision):
         return set()

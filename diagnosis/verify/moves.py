@@ -17,11 +17,11 @@ from diagnosis.runtime import (
     Property,
     ReadView,
     RunError,
-    freeze,
+    frozen_update,
     movable,
-    told,
 )
 from diagnosis.runtime.branching import Reported
+from diagnosis.runtime.errors import action_failed
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
 from diagnosis.runtime.step import Entered
 from diagnosis.verify.reads import Recorder
@@ -65,6 +65,9 @@ class Left(NamedTuple):
         fork: the ``any_of`` fork that was opened, if one was.
         winner: the place of the branch that is to win it; ``None`` where all are to fail.
         lost: the path of the fork whose winner failed: there is no such run.
+        absorbed: the name of an ``any_of`` fork, that of a branch of it which failed, and why.
+        won: the ``any_of`` forks that closed because a branch ended well: the fork's name and the branch's.
+        failed_in: the branch whose error stopped the run; empty outside branches.
     """
 
     place: Place | None
@@ -73,6 +76,9 @@ class Left(NamedTuple):
     fork: Forked | None = None
     winner: int | None = None
     lost: Path | None = None
+    absorbed: tuple[str, str, RunError] | None = None
+    won: tuple[tuple[str, str], ...] = ()
+    failed_in: str = ""
 
     @property
     def winning(self) -> str | None:
@@ -108,18 +114,20 @@ class Moves:
 
     Args:
         model: the graph under test.
+        free: whether instead nobody is chosen, so that branches may move in any order.
 
     Attributes:
         step: the step.
         notes: what was seen of the last execution.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, free: bool = False) -> None:
         self.model = model
+        self._free = free
         self.notes = Notes()
         self.step = strict_step(model.graph.definition, self.notes)
         self._fixed = {
-            (node, outcome): _frozen(update)
+            (node, outcome): frozen_update(update)
             for node, outcomes in model.alphabet.items()
             for outcome, update in outcomes.items()
             if not callable(update)
@@ -156,7 +164,7 @@ class Moves:
             if report is None:
                 recorder = Recorder(before, self.notes.order)
                 reads = recorder.reads
-                report = self._called(node, outcome, recorder)
+                report = self._called(node, outcome, attempt, recorder)
             self.notes.wrote(report.update if isinstance(report, Command) else report)
             if type(place) is Position:
                 following, after, event, taken = step.at(node).leave(here, before, report, attempt)
@@ -167,12 +175,12 @@ class Moves:
             return Execution(place, state, before, attempt, report, reads, None, error)
         return Execution(place, state, before, attempt, report, reads, reported, None)
 
-    def _called(self, node: str, outcome: str, recorder: Recorder) -> Mapping[str, Any] | Command:
+    def _called(self, node: str, outcome: str, attempt: int, recorder: Recorder) -> Mapping[str, Any] | Command:
         update: Any = self.model.alphabet[node][outcome]
         try:
             found: Mapping[str, Any] | Command = update(recorder)
         except Exception as error:
-            raise RunError(f"outcome {outcome!r} of node {node!r} raised {told(error)}") from error
+            raise action_failed(node, attempt, error) from error
         return found
 
     def onward(self, here: Position, done: Execution) -> list[Left]:
@@ -183,8 +191,8 @@ class Moves:
             done: what the node came to.
 
         Returns:
-            The ways on: one; or, where an ``any_of`` fork opens, one for each branch that may win it, and one on which
-            all are to fail; none where a branch ended well that is to fail.
+            The ways on: one; or, where an ``any_of`` fork opens and its winner is chosen, one for each branch that may
+            win it, and one on which all are to fail; none where a branch ended well that is to fail.
         """
         place, state, reported = done.place, done.state, done.reported
         if type(place) is Forked:
@@ -202,6 +210,8 @@ class Moves:
 
     def _branch_onward(self, place: Place, state: Mapping[str, Any], here: Position, done: Execution) -> list[Left]:
         branching, reported = self.step.branching, done.reported
+        won: list[tuple[str, str]] = []
+        absorbed: tuple[str, str, RunError] | None = None
         # Contests stay open whatever becomes of their branches, so that what follows is seen level by level.
         around = contests(place, here.path)
         for fork in around:
@@ -221,35 +231,32 @@ class Moves:
                 child = children[number]
                 if not child.ended:
                     continue
-                if fork.winner is not None and child.failure is not None:
-                    return [Left(None, state, lost=fork.path)]
-                if fork.winner is None and child.failure is None:
+                if child.failure is not None:
+                    absorbed = absorbed or (fork.name, child.branch, child.failure)
+                    if fork.winner is not None:
+                        return [Left(None, state, None, None, None, fork.path, absorbed, tuple(won))]
+                elif fork.winner is not None or self._free:
+                    won.append((fork.name, child.branch))
+                else:
                     return []
                 place, state, _ = branching.settled(place, state, (*fork.path, number))
         except RunError as error:
-            return [Left(None, state, str(error))]
+            return [Left(None, state, str(error), absorbed=absorbed, won=tuple(won), failed_in=error.branch)]
+        ways = [Left(place, state)]
         if reported is not None and type(reported.following) is Opening:
-            return self._opened(place, state, here.path)
-        return [Left(place, state)]
+            ways = self._opened(place, state, here.path)
+        return [left._replace(absorbed=absorbed, won=tuple(won)) for left in ways] if won or absorbed else ways
 
     def _opened(self, place: Place, state: Mapping[str, Any], path: Path) -> list[Left]:
         """Give a way on for each branch that may win the fork that opened at a path."""
         fork = fork_at(place, path)
-        if fork is None or fork.wait != "any_of":
+        if fork is None or fork.wait != "any_of" or self._free:
             return [Left(place, state)]
         won = [
             Left(with_fork(place, fork._replace(winner=number)), state, None, fork, number)
             for number in range(len(fork.children))
         ]
         return [*won, Left(place, state, None, fork, None)]
-
-
-def _frozen(update: Mapping[str, Any] | Command) -> Mapping[str, Any] | Command:
-    """Freeze an update now, so that no execution has to."""
-    given = update.update if isinstance(update, Command) else update
-    # Each value alone: as the value of a key it may be a marker, which nothing else holds.
-    values = {key: freeze(value) for key, value in given.items()}
-    return Command(update.goto, values, reason=update.reason) if isinstance(update, Command) else values
 
 
 def move_of(model: Model, claim: Property, node: str, step: Decided, before: Any, after: Any, branch: str = "") -> Move:
@@ -288,6 +295,17 @@ def mover(place: Place) -> Position:
         place: where a run stands.
     """
     return place if type(place) is Position else next(movable(place))
+
+
+def view(place: Place, state: Mapping[str, Any], here: Position) -> Mapping[str, Any]:
+    """Give what the branch sees that stands at a position.
+
+    Args:
+        place: where a run stands.
+        state: the state outside branches.
+        here: the position.
+    """
+    return child_at(place, here.path).state if here.path else state
 
 
 def contests(place: Place, path: Path) -> list[Forked]:

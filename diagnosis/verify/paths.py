@@ -37,6 +37,9 @@ class Transition:
         after: what the branch sees after it, before any join; ``None`` outside branches, where it is the next state.
         hidden: whether it belongs to a branch that loses, so that its event is in no run: where all branches of an
             ``any_of`` fail, the run tells of the first one only.
+        mover: the position that moved, where branches move in any order.
+        won: the names of the ``any_of`` forks that closed then because the branch ended well.
+        failed_in: the branch whose error stopped the run; empty outside branches.
     """
 
     source: int
@@ -50,11 +53,42 @@ class Transition:
     winner: str | None = None
     after: Mapping[str, Any] | None = None
     hidden: bool = False
+    mover: Position | None = None
+    won: tuple[str, ...] = ()
+    failed_in: str = ""
 
     @property
     def choices(self) -> tuple[Choice, ...]:
         """Every choice of the decision: none where there is no decision, several where it opened branches."""
         return () if self.choice is None else (self.choice, *self.others)
+
+
+def script_text(script: Script, between: str = ", ") -> str:
+    """Write a script, such as ``plan=ok, look=found (fast[0] wins)``.
+
+    Args:
+        script: its calls.
+        between: what stands between two calls.
+    """
+    return between.join(
+        f"{node}={outcome}" + "".join(f" ({won} wins)" for won in wins) for node, outcome, *wins in script
+    )
+
+
+def script_back(came: Mapping[Any, tuple[Any, Call] | None] | Sequence[tuple[int, Call] | None], place: Any) -> Script:
+    """Give the script that a search followed to a place.
+
+    Args:
+        came: each place that was reached -> the place before it and the call that led on; ``None`` for the first one.
+        place: one of them.
+    """
+    script: list[Call] = []
+    before = came[place]
+    while before is not None:
+        place, call = before
+        script.append(call)
+        before = came[place]
+    return tuple(reversed(script))
 
 
 class Paths:
@@ -110,13 +144,21 @@ class Paths:
         """
         return self._movers[index].branch
 
+    def mover_of(self, edge: Transition) -> Position:
+        """Give the position that moved in a transition.
+
+        Args:
+            edge: the transition.
+        """
+        return edge.mover or self._movers[edge.source]
+
     def call(self, edge: Transition) -> Call:
         """Give a transition as a script names it.
 
         Args:
             edge: the transition.
         """
-        node = self._movers[edge.source].node
+        node = self.mover_of(edge).node
         return (node, edge.outcome) if edge.winner is None else (node, edge.outcome, edge.winner)
 
     @property
@@ -143,16 +185,27 @@ class Paths:
         """The number of transitions: distinct control states and outcomes, and winners where an ``any_of`` opens."""
         return sum(map(len, self.outgoing)) if self.packed is None else self.packed.frontier.size
 
+    def deeper(self, limit: int) -> Iterable[int]:
+        """Give the control states to which no fewer node executions lead than one more than a limit.
+
+        Args:
+            limit: node executions.
+        """
+        if self.packed is None:
+            return (index for index, depth in enumerate(self.depths) if depth > limit)
+        return self.packed.frontier.deeper(limit)
+
     @cached_property
     def cycles(self) -> list[list[int]]:
         """The loops among the control states; a run can stay in each for ever."""
+        return loops(dict(enumerate(self._ways))) if self.packed is None else self.packed.edges.cycles
+
+    @cached_property
+    def _ways(self) -> Sequence[Sequence[int]]:
+        """For each control state those that it leads to."""
         if self.packed is not None:
-            return self.packed.edges.cycles
-        ways = {
-            index: [edge.target for edge in outgoing if edge.target is not None]
-            for index, outgoing in enumerate(self.outgoing)
-        }
-        return loops(ways)
+            return self.packed.edges.ways
+        return [[edge.target for edge in outgoing if edge.target is not None] for outgoing in self.outgoing]
 
     def script_to(self, index: int) -> Script:
         """Give the shortest script that reaches a control state.
@@ -160,13 +213,7 @@ class Paths:
         Args:
             index: the control state.
         """
-        script: list[Call] = []
-        parent = self._parents[index]
-        while parent is not None:
-            before, call = parent
-            script.append(call)
-            parent = self._parents[before]
-        return tuple(reversed(script))
+        return script_back(self._parents, index)
 
     def script_through(self, edge: Transition) -> Script:
         """Give the shortest script that ends with a transition.
@@ -183,11 +230,6 @@ class Paths:
             lengths = self.packed.edges.to_end
             return self.packed.lazy(lambda index: None if lengths[index] < 0 else int(lengths[index]))
         return self._distances(hidden=1)
-
-    @property
-    def shortest(self) -> int | None:
-        """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
-        return self._distances(hidden=0)[0] if self.packed is None else self.packed.edges.shortest
 
     def _distances(self, *, hidden: int) -> list[int | None]:
         """Give the fewest executions to the end, a hidden one counted as given."""
@@ -242,38 +284,15 @@ class Paths:
         rest = self.to_end[edge.target]
         return float("inf") if rest is None else rest
 
-    @cached_property
-    def finite(self) -> bool:
-        """Whether the space is complete and no run goes on for ever."""
-        return self.complete and not self.cycles
-
-    @property
-    def longest(self) -> int | None:
-        """The node executions of the longest run, without those of branches that lost; ``None`` where it has no end."""
-        if self.packed is None:
-            return None if self.counts is None else self.counts[1][0]
-        return self.packed.edges.longest if self.finite else None
-
-    @cached_property
-    def script_count(self) -> int | None:
-        """How many complete scripts there are; ``None`` where there is no end of them."""
-        if self.packed is None:
-            return None if self.counts is None else self.counts[0][0]
-        return self.packed.edges.scripts(0) if self.finite else None
-
-    @cached_property
-    def counts(self) -> tuple[Sequence[int], Sequence[int]] | None:
-        """For each control state, how many scripts complete a run from it, and the executions of the longest run.
-
-        The executions of branches that lost do not count.
-        ``None`` where the space is not complete or has a cycle.
-        """
-        if not self.finite:
+    def _counted(self) -> tuple[Sequence[int], Sequence[int]] | None:
+        """Count the scripts and the longest run from each control state, where there is a finite number."""
+        if not self.complete or self.cycles:
             return None
         if self.packed is not None:
-            return self.packed.lazy(self.packed.edges.scripts), self.packed.edges.lengths
+            edges = self.packed.edges
+            return self.packed.lazy(edges.scripts), edges.lengths
         scripts, longest = [0] * len(self.states), [0] * len(self.states)
-        for index in reversed(self._topological()):
+        for index in reversed(self.topological()):
             if self._movers[index].node == END:
                 scripts[index] = 1
             for edge in self.outgoing[index]:
@@ -282,19 +301,9 @@ class Paths:
                 longest[index] = max(longest[index], rest if edge.hidden else rest + 1)
         return scripts, longest
 
-    def _topological(self) -> list[int]:
-        waiting = [0] * len(self.states)
-        for edge in self.transitions:
-            if edge.target is not None:
-                waiting[edge.target] += 1
-        order = [0]
-        for index in order:
-            for edge in self.outgoing[index]:
-                if edge.target is not None:
-                    waiting[edge.target] -= 1
-                    if not waiting[edge.target]:
-                        order.append(edge.target)
-        return order
+    def topological(self) -> list[int]:
+        """Give the control states in an order in which every transition leads onward; there must be no cycle."""
+        return topological(self._ways)
 
     def scripts(self) -> Iterator[Script]:
         """Go through every complete script, in the order of the alphabet.
@@ -302,7 +311,7 @@ class Paths:
         Raises:
             ValueError: there is no finite list of them.
         """
-        if self.counts is None:
+        if self._counted() is None:
             raise ValueError("the scripts cannot be listed: a run may go on for ever, or the space is not complete")
         path: list[Call] = []
         work: list[Iterator[Transition]] = [iter(self.outgoing[0])]
@@ -319,3 +328,22 @@ class Paths:
                 path.pop()
             else:
                 work.append(iter(self.outgoing[edge.target]))
+
+
+def topological(ways: Sequence[Sequence[int]]) -> list[int]:
+    """Give what can be reached from the first place, each after all that lead to it; there must be no loop.
+
+    Args:
+        ways: for each place the places that it leads to.
+    """
+    waiting = [0] * len(ways)
+    for targets in ways:
+        for target in targets:
+            waiting[target] += 1
+    order = [0]
+    for place in order:
+        for target in ways[place]:
+            waiting[target] -= 1
+            if not waiting[target]:
+                order.append(target)
+    return order

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import Decision, Model, Property, RouterDecision, Shown
 from diagnosis.scenarios import Scenario
 from diagnosis.verify.counterexample import scenario_for
+from diagnosis.verify.findings import Remark, remarks_on, unbounded
 from diagnosis.verify.lasso import Lasso
 from diagnosis.verify.paths import Script
+from diagnosis.verify.races import Contender
 from diagnosis.verify.space import StateSpace
+from diagnosis.verify.tally import Ending, Tally
 
 RULE_TAKEN = "rule_taken:"
 """How the names of the properties begin that claim a rule is taken; the rule follows as ``node.rule``."""
@@ -31,12 +34,14 @@ class Verdict:
         holds: true, false, or ``None`` where the exploration met its budget first: not proven.
         detail: one line that says why.
         script: the shortest script that breaks it, or, for a sometimes that holds, that shows it.
+        shortest: false where the exploration met its budget before, so that there may be a shorter one.
     """
 
     claim: Property
     holds: bool | None
     detail: str
     script: Script | None = None
+    shortest: bool = True
 
     @property
     def word(self) -> str:
@@ -75,28 +80,60 @@ class Proof(Shown):
     @property
     def scripts(self) -> int | None:
         """How many complete scripts there are."""
-        return self.space.script_count
+        return None if self.space.counts is None else self.space.counts[0][0]
 
     @property
     def longest_path(self) -> int | None:
         """The node executions of the longest run."""
-        return self.space.longest
+        return None if self.space.counts is None else self.space.counts[1][0]
 
     @property
     def shortest_path(self) -> int | None:
         """The node executions of the shortest run, or ``None`` where no run was seen to end."""
         return self.space.shortest
 
+    @cached_property
+    def findings(self) -> tuple[Remark, ...]:
+        """What a reviewer should know beside the properties; see :func:`~diagnosis.verify.findings.remarks_on`."""
+        return remarks_on(self.space)
+
+    @property
+    def unbounded(self) -> tuple[Remark, ...]:
+        """The keys that decisions read and whose values did not come to an end within the budget."""
+        return () if self.space.complete else tuple(unbounded(self.space))
+
+    @cached_property
+    def _tally(self) -> Tally | None:
+        return None if self.space.counts is None else Tally(self.space)
+
+    @property
+    def lengths(self) -> Mapping[int, int] | None:
+        """Node executions -> how many complete scripts have as many; ``None`` where there is no finite count."""
+        return None if self._tally is None else self._tally.lengths
+
+    @property
+    def terminations(self) -> tuple[Ending, ...] | None:
+        """The ways in which runs end, with how many scripts end so; ``None`` where there is no finite count."""
+        return None if self._tally is None else self._tally.endings
+
     @property
     def never_taken(self) -> tuple[str, ...]:
         """The rules, and the routes of routers and Commands, that no explored script takes, as ``node.rule``."""
-        choices = [choice for edge in self.space.samples for choice in edge.choices]
-        rules = {(choice.source, choice.rule) for choice in choices}
-        routes = {(choice.source, choice.route) for choice in choices}
-        return (
-            *(f"{node}.{rule}" for node, rule in rules_of(self.model) if (node, rule) not in rules),
-            *(f"{node}.{route}" for node, route in routes_of(self.model) if (node, route) not in routes),
+        return tuple(
+            verdict.claim.name.partition(":")[2]
+            for verdict in self.verdicts
+            if verdict.claim.name.startswith((RULE_TAKEN, ROUTE_TAKEN)) and not verdict.holds
         )
+
+    @property
+    def never_won(self) -> tuple[Contender, ...]:
+        """The branches of ``any_of`` forks that can never win; none is named where not everything was explored."""
+        return self.space.races.never_won if self.space.complete else ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What no property claims, but looks like a mistake: a line each."""
+        return tuple(f"branch {branch} of the fork at {fork} can never win" for fork, branch in self.never_won)
 
     @property
     def untaken(self) -> str:
@@ -104,7 +141,7 @@ class Proof(Shown):
         return "rules never taken" if self.space.complete else "rules never taken in what was explored"
 
     def counterexample(self, verdict: Verdict) -> Scenario | None:
-        """Give the shortest script that breaks a property as a scenario.
+        """Give the script that breaks a property as a scenario: the shortest, unless its verdict says otherwise.
 
         Args:
             verdict: one of the verdicts.
@@ -132,6 +169,7 @@ class Proof(Shown):
             lines.append(f"  {verdict.word:10}  {verdict.claim.kind:10}  {verdict.claim.name}: {verdict.detail}")
         if self.never_taken:
             lines.append(f"  {self.untaken}: {', '.join(self.never_taken)}")
+        lines += [f"  {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
     @property
@@ -140,10 +178,15 @@ class Proof(Shown):
         size = f"{len(self.space.states)} control states, {self.space.size} transitions"
         if self.scripts is None:
             return f"{size}; {self.reason}"
-        return f"{size}, {self.scripts} complete scripts of {self.shortest_path} to {self.longest_path} node executions"
+        what = "interleavings" if self.space.interleaved else "complete scripts"
+        return f"{size}, {self.scripts} {what} of {self.shortest_path} to {self.longest_path} node executions"
 
-    def to_json(self) -> dict[str, Any]:
-        """Give the proof as ``diagnosis verify --json`` prints it."""
+    def to_json(self, *, findings: bool = False) -> dict[str, Any]:
+        """Give the proof as ``diagnosis verify --json`` prints it.
+
+        Args:
+            findings: whether to add the findings, and how many scripts there are by length and by ending.
+        """
         document: dict[str, Any] = {
             "graph": self.model.name,
             "projection": list(self.space.projection),
@@ -153,6 +196,8 @@ class Proof(Shown):
             "longest_path": self.longest_path,
             "shortest_path": self.shortest_path,
         }
+        if self.space.interleaved:
+            document["interleaved"] = True
         if self.reason is not None:
             document["reason"] = self.reason
         if self.lasso is not None:
@@ -162,6 +207,8 @@ class Proof(Shown):
             }
         if self.never_taken:
             document["never_taken"] = list(self.never_taken)
+        if self.never_won:
+            document["never_won"] = [contender._asdict() for contender in self.never_won]
         document["properties"] = [
             {
                 "name": verdict.claim.name,
@@ -171,6 +218,11 @@ class Proof(Shown):
             }
             for verdict in self.verdicts
         ]
+        if findings:
+            document["findings"] = [remark.to_json() for remark in self.findings]
+            document["lengths"] = None if self.lengths is None else {str(n): m for n, m in self.lengths.items()}
+            endings = self.terminations
+            document["terminations"] = None if endings is None else [asdict(ending) for ending in endings]
         return document
 
 

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from diagnosis.runtime import (
+    END,
     DefinitionError,
-    DiagnosisError,
     Model,
-    Move,
     Property,
     always,
     sometimes,
-    told,
 )
-from diagnosis.verify.lasso import find_lasso
-from diagnosis.verify.moves import move_of
-from diagnosis.verify.paths import Call, Script, Transition
+from diagnosis.verify.budget import Budget
+from diagnosis.verify.lasso import find_lasso, lasso_in
+from diagnosis.verify.orders import Orders
+from diagnosis.verify.paths import Call, Script, Transition, script_back
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
+from diagnosis.verify.sight import Sight
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
 MAX_PRODUCT = 400_000
 """Pairs of control state and memory that are explored at most for one property."""
 
 
-class PropertyError(DiagnosisError):
-    """A property could not be evaluated: its predicate raised or read an undeclared key."""
+NOT_PROMISED = "seen on one of the walks after the budget was met, and not promised to be the shortest"
 
 
 def _executions(count: int) -> str:
@@ -53,7 +52,11 @@ def _routed(node: str, route: str) -> Property:
 
 
 NO_ERROR = always("no_error", "No report makes routing fail.", lambda move: True)
-"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise."""
+"""Claimed of every graph: no outcome of the alphabet is refused, unmapped, or makes a condition raise.
+
+This counts in a branch of an ``any_of`` fork too, where the branch merely loses by it. Only what an outcome raises does
+not: the alphabet says on purpose that the node may fail.
+"""
 
 
 def claims_of(model: Model) -> tuple[Property, ...]:
@@ -76,16 +79,23 @@ def _taking(model: Model) -> dict[Property, tuple[str, str, str | None]]:
 def prove(
     model: Model,
     *,
+    interleave: bool = False,
     max_states: int = MAX_STATES,
     max_seconds: float | None = None,
+    max_memory: int | None = None,
+    interrupted: Callable[[], bool] | None = None,
     progress: Progress | None = None,
 ) -> Proof:
     """Explore every outcome script of a model and evaluate each property.
 
     Args:
         model: the graph under test.
+        interleave: whether branches move in any order too, not only one after the other. Every property is put to both;
+            what is counted is the full product, and the scripts are those of branches in order.
         max_states: the budget of control states.
         max_seconds: the budget of time; none where absent.
+        max_memory: the budget of memory: MiB that the process may hold; none where absent.
+        interrupted: asked now and then whether to stop, as if a budget were used up.
         progress: called now and then with states explored and states known.
 
     Returns:
@@ -94,51 +104,83 @@ def prove(
     Raises:
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
+        DisagreementError: interleaved, a property holds in one way and not in the other.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
-    deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    space = StateSpace(model, max_states=max_states, max_seconds=max_seconds, progress=progress)
-    prover = _Prover(space, max_states, deadline)
-    return Proof(model, space, prover.verdicts(), prover.lasso)
+    budget = Budget(max_seconds, max_memory, interrupted)
+    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget)
+    prover = _Prover(space, max_states, budget)
+    verdicts = prover.verdicts()
+    if not interleave:
+        return Proof(model, space, verdicts, prover.lasso)
+    orders = Orders(model, max_states=max_states, budget=budget, progress=progress)
+    return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso)
+
+
+def _cut_off(space: StateSpace) -> bool:
+    """Tell whether a space lacks the walks that others have in them where a budget was met."""
+    return space.packed is not None and not space.complete
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, deadline: float | None) -> None:
+    def __init__(self, space: StateSpace, max_states: int, budget: Budget) -> None:
         self.space = space
         self.model = space.model
+        self._max_states, self._budget = max_states, budget
         self.lasso = find_lasso(space)
-        self._max_states, self._deadline = max_states, deadline
+        if self.lasso is None and _cut_off(space):
+            self.lasso = self._walks.lasso
         self._limit = self.model.graph.recursion_limit
         self._failed = next((edge for edge in space.samples if edge.error is not None), None)
-        self._cut = False
+        self._cut: str | None = None
         self._taken = _taking(self.model)
         self._spaces: dict[frozenset[str], StateSpace] = {}
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(self.verdict(claim) for claim in (*self.model.claims, NO_ERROR, *self._taken))
+        return tuple(self._verdict(claim) for claim in (*self.model.claims, NO_ERROR, *self._taken))
 
-    def verdict(self, claim: Property) -> Verdict:
-        if claim.kind == "eventually":
-            return self._ends(claim)
-        if claim.kind == "bound":
-            return self._bound(claim)
+    def _verdict(self, claim: Property) -> Verdict:
+        """Give the verdict on a property; where a packed search does not show it, single walks may."""
+        verdict = self._explored(claim)
+        if verdict.holds is not None or not any(map(_cut_off, (self.space, *self._spaces.values()))):
+            return verdict
+        walked = self._walks._explored(claim)
+        return verdict if walked.holds is None else walked
+
+    @cached_property
+    def _walks(self) -> _Prover:
+        """What looks at single walks beyond what a packed search could afford, as at a space of their own."""
+        # No state may be expanded, so that all of the space is walks.
+        return _Prover(StateSpace(self.model, max_states=0, budget=self._budget, packed=False), 0, self._budget)
+
+    def _explored(self, claim: Property) -> Verdict:
+        if claim.test is None:
+            return self._bound(claim) if claim.kind == "bound" else self._ends(claim)
         space = self.space
         if not set(claim.reads) <= set(space.projection):
             space = self._wider(frozenset(claim.reads))
         if claim.name == NO_ERROR.name:
             return self._no_error(claim)
-        return self._search(claim, space)
+        return self._eventually(claim, space) if claim.kind == "eventually" else self._search(claim, space)
 
     def _wider(self, reads: frozenset[str]) -> StateSpace:
-        """Explore with further keys in the projection, within what is left of the time."""
+        """Explore with further keys in the projection, within what is left of the budget."""
         if reads not in self._spaces:
-            left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
-            self._spaces[reads] = StateSpace(self.model, extra=reads, max_states=self._max_states, max_seconds=left)
+            packed = None if self._max_states else False
+            self._spaces[reads] = StateSpace(
+                self.model, extra=reads, max_states=self._max_states, budget=self._budget, packed=packed
+            )
         return self._spaces[reads]
 
-    def _unproven(self, claim: Property, space: StateSpace) -> Verdict:
-        why = space.stopped or f"the memory takes more than {MAX_PRODUCT} values with the control states"
+    def _seen(
+        self, claim: Property, holds: bool, detail: str, script: Script, *, stem: Script = (), sure: float | None = None
+    ) -> Verdict:
+        """Give the verdict that a script shows, be it by its first part; say where there may be a shorter one."""
+        shortest = len(stem or script) <= (self.space.sure if sure is None else sure)
+        return Verdict(claim, holds, detail if shortest else f"{detail}; {NOT_PROMISED}", script, shortest)
+
+    def _unproven(self, claim: Property, why: str | None) -> Verdict:
         return Verdict(claim, None, f"bound hit, not proven: {why}")
 
     def _ends(self, claim: Property) -> Verdict:
@@ -147,26 +189,47 @@ class _Prover:
             return Verdict(claim, False, detail, self.lasso.unrolled(self._limit + 1))
         if self._failed is not None:
             detail = f"a run stops with an error: {self._failed.error}"
-            return Verdict(claim, False, detail, self.space.script_through(self._failed))
+            return self._seen(claim, False, detail, self.space.script_through(self._failed))
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
-            return self._unproven(claim, self.space)
+            return self._unproven(claim, self.space.stopped)
         return Verdict(claim, True, "no cycle among the control states")
 
     def _bound(self, claim: Property) -> Verdict:
         assert claim.limit is not None
-        longest, limit = self.space.longest, claim.limit
-        if longest is None:
-            if self.lasso is not None:
-                return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
-            deep = next((i for i, depth in enumerate(self.space.depths) if depth > limit), None)
-            if deep is None:
-                return self._unproven(claim, self.space)
-            return Verdict(claim, False, f"a run executes more than {limit}", self._whole(deep))
-        if longest > limit:
-            return Verdict(claim, False, f"the longest run executes {longest}", self._longer_than(limit))
+        counts, limit = self.space.counts, claim.limit
+        if counts is None and self.lasso is not None:
+            return Verdict(claim, False, "a run goes on for ever", self.lasso.unrolled(self._limit + 1))
+        over = self._over(limit)
+        if counts is None:
+            if over is None:
+                return self._unproven(claim, self.space.stopped)
+            return self._seen(claim, False, f"a run executes more than {limit}", over)
+        longest = counts[1][0]
+        if over is not None:
+            return Verdict(claim, False, f"the longest run executes {longest}", over)
         if longest < limit:
             return Verdict(claim, False, f"never exceeded, but not reached either: the longest run executes {longest}")
         return Verdict(claim, True, f"the longest run executes {longest}")
+
+    @cached_property
+    def _too_long(self) -> Script | None:
+        """A run that meets the recursion limit, although it would end after it."""
+        return None if self.lasso is not None else self._over(self._limit)
+
+    @property
+    def _limit_met(self) -> str:
+        return f"a run meets the recursion limit of {self._limit} node executions before it ends"
+
+    def _over(self, limit: int) -> Script | None:
+        """Give a run that executes more nodes than a limit, the shortest where everything was explored."""
+        space = self.space
+        if space.counts is not None:
+            return self._longer_than(limit) if space.counts[1][0] > limit else None
+        # Where a branch is to lose, what it executes is no part of the run.
+        found = next((i for i in space.deeper(limit) if not any(f.winner is None for f in space.contests(i))), None)
+        return None if found is None else self._whole(found)
 
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
@@ -179,7 +242,7 @@ class _Prover:
                 count = min(here[1] + (not edge.hidden), limit + 1)
                 if edge.target is None or not space.outgoing[edge.target]:
                     if count > limit:
-                        return (*self._script(came, here), space.call(edge))
+                        return (*script_back(came, here), space.call(edge))
                 elif (edge.target, count) not in came:
                     came[edge.target, count] = (here, space.call(edge))
                     queue.append((edge.target, count))
@@ -189,16 +252,25 @@ class _Prover:
         return stem + self.space.finish(index, self._limit + 1 - len(stem))
 
     def _no_error(self, claim: Property) -> Verdict:
+        stops = () if self._failed is None else self.space.script_through(self._failed)
+        absorbed = self.space.races.absorbed
+        if absorbed is not None and (self._failed is None or len(absorbed.script) < len(stops)):
+            fork, branch = absorbed.by
+            detail = f"{absorbed.error}; the race at {fork!r} hides it, for {branch!r} merely loses by it"
+            return self._seen(claim, False, detail, absorbed.script)
         if self._failed is not None:
-            return Verdict(claim, False, str(self._failed.error), self.space.script_through(self._failed))
+            return self._seen(claim, False, str(self._failed.error), stops)
         for edge in self.space.samples:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)
                     detail = f"rule {row.rule.name!r}, condition {row.rule.when[place].name!r}: {row.errors[place]}"
-                    return Verdict(claim, False, detail, self._through(self.space, edge))
+                    stem = self.space.script_through(edge)
+                    return self._seen(claim, False, detail, self._through(self.space, edge), stem=stem)
+        if self._too_long is not None:
+            return self._seen(claim, False, self._limit_met, self._too_long)
         if not self.space.complete:
-            return self._unproven(claim, self.space)
+            return self._unproven(claim, self.space.stopped)
         return Verdict(claim, True, f"none of {self.space.size} transitions fails")
 
     def _through(self, space: StateSpace, edge: Transition) -> Script:
@@ -209,70 +281,67 @@ class _Prover:
         return stem + space.finish(edge.target, self._limit + 1 - len(stem))
 
     def _search(self, claim: Property, space: StateSpace) -> Verdict:
-        self._cut = not space.complete
+        self._cut = space.stopped
         found = self._plain(claim, space) if claim.remember is None else self._with_memory(claim, space)
-        if claim.kind == "always":
+        if claim.kind != "sometimes":
             if found is not None:
-                return Verdict(claim, False, f"broken after {_executions(len(found[0]))}", found[1])
-            if self._cut:
-                return self._unproven(claim, space)
+                detail = f"broken after {_executions(len(found[0]))}"
+                return self._seen(claim, False, detail, found[1], stem=found[0], sure=space.sure)
+            if self._cut is not None:
+                return self._unproven(claim, self._cut)
+            if claim.kind == "never_after" and not self._begins(claim, space):
+                return Verdict(claim, True, "nothing to forbid: no script comes to what it is claimed after")
             return Verdict(claim, True, f"true of all {space.size} transitions")
         if found is not None:
-            return Verdict(claim, True, f"first shown after {_executions(len(found[0]))}", found[1])
-        if self._cut:
-            return self._unproven(claim, space)
+            detail = f"first shown after {_executions(len(found[0]))}"
+            return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
+        if self._cut is not None:
+            return self._unproven(claim, self._cut)
         return Verdict(claim, False, "no script shows it")
 
-    def _moves_of(self, space: StateSpace, claim: Property) -> Callable[[Transition], Move]:
-        """Give the function from a transition to the move that a property sees."""
+    def _begins(self, claim: Property, space: StateSpace) -> bool:
+        """Tell whether some move is one after which a claim of the kind ``never_after`` counts."""
+        remember = claim.remember
+        assert remember is not None
+        begun = replace(claim, kind="sometimes", test=lambda move: remember(claim.start, move)[1], remember=None)
+        return self._plain(begun, space) is not None
 
-        def move(edge: Transition) -> Move:
-            here = space.mover(edge.source)
-            before, after = self._around(space, edge)
-            return move_of(self.model, claim, here.node, edge, before, after, here.branch)
-
-        return move
-
-    def _around(self, space: StateSpace, edge: Transition) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Give the state that the action sees, and the state after it."""
-        if space.packed is not None:
-            return space.packed.around(edge)
-        after = edge.after
-        if after is None:
-            assert edge.target is not None
-            after = space.states[edge.target]
-        return space.entered(edge.source), after
-
-    def _kind(self, claim: Property, space: StateSpace, edge: Transition) -> Any:
-        """Give what a property can tell of a move; values by their identity, as they stay where they are."""
-        here = space.mover(edge.source)
-        kind: tuple[Any, ...] = (id(edge.choice), edge.outcome, edge.attempt)
-        if callable(self.model.alphabet[here.node][edge.outcome]):
-            return (*kind, edge.source)
-        if claim.reads:
-            before, after = self._around(space, edge)
-            kind += tuple([id(state[key]) for state in (before, after) for key in claim.reads])
-        return (*kind, here.branch, *map(id, edge.others)) if here.branch or edge.others else kind
-
-    def _hit(self, claim: Property, move: Move, memory: Any) -> bool:
-        """Tell whether a move decides the property: it breaks an always, or shows a sometimes."""
-        try:
-            return claim.holds(move, memory) is (claim.kind == "sometimes")
-        except Exception as error:
-            raise PropertyError(
-                f"property {claim.name!r}, at node {move.node!r} with outcome {move.outcome!r}, raised {told(error)}"
-            ) from error
+    def _eventually(self, claim: Property, space: StateSpace) -> Verdict:
+        """Look for a run without a move that meets the predicate: one that ends, or one that never does."""
+        seen = Sight(space, claim)
+        ways: dict[int, list[Transition]] = {}
+        came: dict[Any, tuple[Any, Call] | None] = {0: None}
+        depths = {0: 0}
+        queue = deque([0])
+        while queue:
+            here = queue.popleft()
+            ways[here] = [edge for edge in space.outgoing[here] if edge.choice is None or not seen.put(edge)[1]]
+            for edge in ways[here]:
+                if edge.target is None or space.node(edge.target) == END:
+                    script = (*script_back(came, here), space.call(edge))
+                    return Verdict(claim, False, f"a run of {_executions(len(script))} does without", script)
+                if edge.target not in came:
+                    came[edge.target] = (here, space.call(edge))
+                    depths[edge.target] = depths[here] + 1
+                    queue.append(edge.target)
+        lasso = lasso_in(space, ways, depths, lambda index: script_back(came, index))
+        if lasso is not None:
+            return Verdict(claim, False, f"never comes: {lasso.text()}", lasso.unrolled(self._limit + 1))
+        if not space.complete:
+            return self._unproven(claim, space.stopped)
+        return Verdict(claim, True, "no run does without")
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
+        seen = Sight(space, claim)
         if claim in self._taken:
             found = self._first_taken.get(self._taken[claim])
         elif space.packed is not None:
             from diagnosis.verify.deciding import deciding
 
-            found = deciding(space.packed, self.model, claim, lambda move: self._hit(claim, move, None))
+            found = deciding(space.packed, self.model, claim, lambda move: seen.hit(move, None))
         else:
-            found = self._found(claim, space)
+            found = self._found(seen, claim, space)
         if found is None:
             return None
         return space.script_through(found), self._through(space, found)
@@ -282,22 +351,17 @@ class _Prover:
         """The first transition that takes each rule and each route."""
         first: dict[tuple[str, str, str | None], Transition] = {}
         for edge in self.space.samples:
+            node = self.space.mover_of(edge).node
             for choice in edge.choices:
                 first.setdefault((RULE_TAKEN, choice.source, choice.rule), edge)
-                first.setdefault((ROUTE_TAKEN, choice.source, choice.route), edge)
+                first.setdefault((ROUTE_TAKEN, node, choice.route), edge)
         return first
 
-    def _found(self, claim: Property, space: StateSpace) -> Transition | None:
+    def _found(self, seen: Sight, claim: Property, space: StateSpace) -> Transition | None:
         """Give the move that decides a property: the first to show a sometimes, that of the shortest run else."""
         found: Transition | None = None
-        seen, known = self._moves_of(space, claim), dict[Any, bool]()
         for edge in space.transitions:
-            if edge.choice is None:
-                continue
-            kind = self._kind(claim, space, edge)
-            if kind not in known:
-                known[kind] = self._hit(claim, seen(edge), None)
-            if known[kind]:
+            if edge.choice is not None and seen.put(edge)[1]:
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
@@ -310,32 +374,32 @@ class _Prover:
         depths = {(0, claim.start): 0}
         queue = deque([(0, claim.start)])
         best: tuple[float, Script, Transition] | None = None
-        seen, known = self._moves_of(space, claim), dict[Any, tuple[Any, bool]]()
+        seen = Sight(space, claim)
         while queue:
             here = queue.popleft()
             depth = depths[here] + 1
             if best is not None and depth >= best[0]:
                 break
+            if space.complete and self._budget.spent() is not None:
+                self._cut = self._budget.spent()
+                break
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    kind = (after, self._kind(claim, space, edge))
-                    if kind not in known:
-                        known[kind] = self._remembered(claim, after, seen(edge))
-                    after, hit = known[kind]
+                    after, hit = seen.put(edge, after)
                     if hit:
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
-                            best = (total, (*self._script(came, here), space.call(edge)), edge)
+                            best = (total, (*script_back(came, here), space.call(edge)), edge)
                         continue
                 if edge.target is None:
                     continue
                 there = (edge.target, after)
-                if self._new(claim, came, there):
+                if self._new(seen, came, there):
                     came[there] = (here, space.call(edge))
                     depths[there] = depth
                     if len(came) > MAX_PRODUCT:
-                        self._cut = True
+                        self._cut = f"the memory takes more than {MAX_PRODUCT} values with the control states"
                         queue.clear()
                         break
                     queue.append(there)
@@ -348,27 +412,9 @@ class _Prover:
             return stem, stem
         return stem, stem + space.finish(last.target, self._limit + 1 - len(stem))
 
-    def _remembered(self, claim: Property, memory: Any, move: Move) -> tuple[Any, bool]:
-        """Give the memory after a move, and whether the move decides the property."""
-        assert claim.remember is not None
-        try:
-            after = claim.remember(memory, move)
-        except Exception as error:
-            raise PropertyError(f"the memory of property {claim.name!r} raised {told(error)}") from error
-        return after, self._hit(claim, move, after)
-
-    def _new(self, claim: Property, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
+    def _new(self, seen: Sight, came: Mapping[Any, Any], place: tuple[int, Any]) -> bool:
         """Tell whether a pair of control state and memory was not reached before."""
         try:
             return place not in came
         except TypeError as error:
-            raise PropertyError(f"the memory of property {claim.name!r} must be hashable: {error}") from error
-
-    def _script(self, came: Mapping[Any, tuple[tuple[int, Any], Call] | None], place: tuple[int, Any]) -> Script:
-        script: list[Call] = []
-        before = came[place]
-        while before is not None:
-            place, call = before
-            script.append(call)
-            before = came[place]
-        return tuple(reversed(script))
+            raise seen.unhashable(error) from error

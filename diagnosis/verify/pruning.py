@@ -8,19 +8,16 @@ from diagnosis.runtime import Forked
 from diagnosis.verify.paths import Transition
 
 
-def confirmed(
-    outgoing: Sequence[Sequence[Transition]], around: Sequence[Sequence[Forked]], explored: int
-) -> list[bool]:
+def confirmed(outgoing: Sequence[Sequence[Transition]], around: Sequence[Sequence[Forked]]) -> list[bool]:
     """Tell which control states can be completed to a run.
 
     Outside ``any_of`` forks all can. Where a branch is to win, its run must reach the end of the fork or an error of
     the run, or go on for ever. Where all branches are to fail, it must reach an error of the run: what goes on for ever
-    there does so in a branch that could also be the one to win.
+    there does so in a branch that could also be the one to win. What was not explored counts only outside these forks.
 
     Args:
         outgoing: for each control state its transitions.
         around: for each the ``any_of`` forks around the branch that moves.
-        explored: how many states from the first on were explored; the others count only outside these forks.
 
     Returns:
         For each control state whether it counts.
@@ -39,7 +36,7 @@ def confirmed(
         if not reaching[index]:
             reaching[index] = True
             work += [source for source in sources[index] if failing[source]]
-    kept = [reaching[index] if failing[index] else not around[index] or index < explored for index in range(size)]
+    kept = [reaching[index] or not failing[index] for index in range(size)]
     ways = [sum(1 for edge in edges if edge.target is None or kept[edge.target]) for edges in outgoing]
     work = [index for index in range(size) if kept[index] and around[index] and not failing[index] and not ways[index]]
     while work:

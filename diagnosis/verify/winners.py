@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from diagnosis.runtime import CompiledGraph, Event, FanOut, Run
 from diagnosis.runtime.fanouts import Origin
-
-_BRACKETS = re.compile(r"(\[\d+\])*$")
 
 
 def contests_of(graph: CompiledGraph) -> list[FanOut]:
@@ -31,7 +28,7 @@ def winners_of(run: Run) -> Iterator[str]:
     paths = [step.position.path for step in run.steps]
     if run.error is not None:
         # Where it failed: a fork around that place was not won.
-        paths.append(tuple(map(int, re.findall(r"\d+", _BRACKETS.search(run.error.branch)[0]))))  # type: ignore[index]
+        paths.append(run.error.branch_path)
     for index, event in enumerate(run.events[:-1]):
         path, inner = paths[index], paths[index + 1]
         opened = len(inner) == len(path) + 1 and inner[:-1] == path

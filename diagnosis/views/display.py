@@ -7,15 +7,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime import CompiledGraph, Explanation, Model, Run, Shown, Topology
+from diagnosis.views.coverage_tables import coverage_summary
 from diagnosis.views.diagram import Diagram, draw
 from diagnosis.views.labels import visible, visible_lines
 from diagnosis.views.render import RenderError
-from diagnosis.views.tables import coverage_summary, events_table, explanation_table, proof_table, runs_table
+from diagnosis.views.tables import events_table, explanation_table, proof_table, runs_table
+from diagnosis.views.trace_tables import deviations_table, routes_table, trace_endings_table
 
 if TYPE_CHECKING:
     import pandas
 
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
+    from diagnosis.traces import TraceReport
+    from diagnosis.verify import Coverage
 
 Bundle = dict[str, Any]
 """Mime type -> content."""
@@ -49,18 +54,33 @@ def bundle(shown: object) -> Bundle | None:
 
 def _checked(shown: Shown) -> Bundle | None:
     """Give the display of what scenarios and verification come to; they are loaded when such an object exists."""
+    from diagnosis.mutation import MutationReport
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Coverage, Proof
+    from diagnosis.traces import TraceReport
+    from diagnosis.verify import Comparison, Coverage, Proof
+    from diagnosis.views.proof_tables import changes_table
 
     if isinstance(shown, ScenarioResult):
         return _bundle(shown, _verdict(shown), _table(events_table(shown.run)), picture=draw(shown.run))
     if isinstance(shown, SuiteResult):
         return _bundle(shown, *_suite(shown))
     if isinstance(shown, Coverage):
-        return _bundle(shown, _table(coverage_summary(shown)), picture=draw(shown.model, coverage=shown))
+        return _bundle(shown, _table(_covered(shown)), picture=draw(shown.model, coverage=shown))
     if isinstance(shown, Proof):
         return _bundle(shown, _line(_head(shown)), _line(shown.counted), _table(proof_table(shown)))
+    if isinstance(shown, Comparison):
+        return _bundle(shown, _line(_head(shown)), _table(changes_table(shown)), *map(_line, shown.alphabets))
+    if isinstance(shown, TraceReport):
+        return _bundle(shown, *_traces(shown))
+    if isinstance(shown, MutationReport):
+        return _bundle(shown, *_mutation(shown))
     return None
+
+
+def _covered(coverage: Coverage) -> pandas.DataFrame:
+    """Give the table of coverage, without columns that say nothing."""
+    frame = coverage_summary(coverage)
+    return frame.drop(columns=[name for name in ("infeasible", "undecided") if not any(frame[name])])
 
 
 def _bundle(shown: Shown, *parts: str, picture: Diagram | None = None) -> Bundle:
@@ -134,6 +154,21 @@ def _suite(result: SuiteResult) -> list[str]:
     wrong = [f"{one.name}: {mismatch}" for one in result.results for mismatch in one.mismatches]
     wrong += [f"refused: {refusal.error}" for refusal in result.refused]
     return [_line(_head(result)), _table(runs_table(result)), *_list(wrong)]
+
+
+def _traces(report: TraceReport) -> list[str]:
+    seen = [f"outside the graph: {name} ({hits} times)" for name, hits in report.outside.items()]
+    seen += [f"refused {file}: {why}" for file, why in report.refused.items()]
+    tables = [deviations_table(report)] if report.deviations else []
+    tables += [trace_endings_table(report), routes_table(report)]
+    return [_line(_head(report)), *map(_table, tables), *_list(seen)]
+
+
+def _mutation(report: MutationReport) -> list[str]:
+    table = report.table
+    left = table[table["result"] == "survived"].drop(columns=["result", "scenario"])
+    parts = [_line(_head(report)), _table(report.operators)]
+    return [*parts, _line("What no scenario notices:"), _table(left)] if len(left) else parts
 
 
 def _list(lines: Iterable[str]) -> list[str]:

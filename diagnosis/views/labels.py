@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from itertools import accumulate, takewhile
+from itertools import accumulate, chain, takewhile
 from typing import Final
 
 from graphviz import nohtml
@@ -16,8 +16,11 @@ WIDTH: Final = 30
 LINES: Final = 4
 """Lines of one name; what is longer is cut, and stands in full in the tooltip."""
 
-_JOINERS: Final = "\u200c\u200d"
-"""Invisible, but part of how words and signs are spelled."""
+_JOINERS: Final = re.compile("[\u200c\u200d\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Invisible, but part of how words and signs are spelled: behind what is no ASCII, and once each."""
+
+_UNSEEN: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]")
+"""Invisible, although Python takes them for printable."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
@@ -29,12 +32,12 @@ def visible(text: str) -> str:
         text: any text.
 
     Returns:
-        The text; line breaks, other control characters, marks that turn the direction of writing, and halves of
-        characters are spelled out as in Python, such as ``\n`` or ``\u202e``.
+        The text; line breaks, other control and invisible characters, marks that turn the direction of writing, and
+        halves of characters are spelled out as in Python, such as ``\n`` or ``\u202e``.
     """
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_visible, text))
+    return "".join(map(_visible, text, chain(" ", text)))
 
 
 def visible_lines(text: str) -> str:
@@ -46,8 +49,12 @@ def visible_lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-def _visible(char: str) -> str:
-    if char.isprintable() or char in _JOINERS:
+def _visible(char: str, before: str) -> str:
+    if _JOINERS.match(char):
+        seen = not before.isascii() and before != char
+    else:
+        seen = char.isprintable() and not _UNSEEN.match(char)
+    if seen:
         return char
     if unicodedata.category(char) == "Zs":
         return " "
@@ -121,10 +128,10 @@ def tooltip(text: str) -> str:
         text: any text.
 
     Returns:
-        A text that quoting will not take for HTML. A joiner without width stands behind each backslash, since engines
-        differ in how often they look for escapes in a tooltip.
+        A text that quoting will not take for HTML. A joiner without width stands behind each backslash, spelled as an
+        entity, since engines differ in how often they look for escapes in a tooltip.
     """
-    kept: str = nohtml(visible(text).replace("&", "&amp;").replace("\\", "\\\\\u2060"))
+    kept: str = nohtml(visible(text).replace("&", "&amp;").replace("\\", "\\\\&#8288;"))
     return kept
 
 

@@ -51,8 +51,8 @@ _PLAIN_KINDS: Final = ("agent", "code", "entry", "fallback", "start", "end", "no
 _ARROWS: Final = {"fixed": "-->", "conditional": "-.->", "goto": "-.-o"}
 _OPENING: Final = "==>"
 
-_MARKUP: Final = re.compile(r"[^A-Za-z0-9 _,:()\[\]\u0080-\U0010ffff]")
-"""All ASCII but what is plain text to Mermaid, to Markdown and to HTML."""
+_MARKUP: Final = re.compile(r"[^A-Za-z0-9 _,:()\[\]\u0080-\U0010ffff]|\u2060")
+"""All ASCII but what is plain text to Mermaid, to Markdown and to HTML; and the joiner, which nobody sees."""
 
 
 def mermaid_text(topology: Topology) -> str:

@@ -37,6 +37,7 @@ def regenerated(path: Path) -> str:
         timeout=TIMEOUT,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
     try:

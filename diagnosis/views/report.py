@@ -13,8 +13,9 @@ from diagnosis import __version__
 from diagnosis.scenarios import SuiteResult, scenario_text
 from diagnosis.scenarios.files import write_file
 from diagnosis.verify import Coverage, Proof
+from diagnosis.views.coverage_tables import coverage_summary
 from diagnosis.views.diagram import Diagram, draw
-from diagnosis.views.tables import choices_text, coverage_summary, path_nodes, terminations_table
+from diagnosis.views.tables import choices_text, path_nodes, terminations_table
 from diagnosis.views.terminal import safe
 
 MANY_PICTURES = 200

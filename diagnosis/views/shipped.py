@@ -1,4 +1,4 @@
-"""Shipped files: the scenarios and notebooks that come with the package."""
+"""Shipped files: the scenarios, traces and notebooks that come with the package."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ def shipped_scenarios() -> Path:
         ShippedError: it is not there.
     """
     return _directory("scenarios", "data/scenarios")
+
+
+def shipped_traces() -> Path:
+    """Give the directory of the shipped recorded traces.
+
+    Raises:
+        ShippedError: it is not there.
+    """
+    return _directory("traces", "data/traces")
 
 
 def shipped_notebooks() -> Path:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from diagnosis.runtime import (
@@ -11,7 +10,6 @@ from diagnosis.runtime import (
     START,
     CompiledGraph,
     Definition,
-    DiagnosisError,
     Event,
     Explanation,
     Model,
@@ -19,14 +17,14 @@ from diagnosis.runtime import (
     Run,
     TopologyFork,
     bracketed,
-    one_of,
 )
+from diagnosis.views.frames import COUNT, SOME, TEXT, TRUTH, frame
 
 if TYPE_CHECKING:
     import pandas
 
     from diagnosis.scenarios import ScenarioResult, SuiteResult
-    from diagnosis.verify import Coverage, Proof
+    from diagnosis.verify import Proof
 
     Results = SuiteResult | Iterable[ScenarioResult]
 
@@ -36,31 +34,8 @@ _Way = tuple[str, str | None, str, str | None, TopologyFork | None]
 _Forks = dict[tuple[str, str, str | None], TopologyFork]
 """Source, origin and rule -> fork."""
 
-_TEXT: Final = "string[python]"
-_COUNT: Final = "int64"
-_TRUTH: Final = "boolean"
-_SOME: Final = "Int64"
-"""A count that may be missing."""
-
 TOGETHER: Final = " + "
 """What stands between things that are chosen at once."""
-
-
-class TableError(DiagnosisError):
-    """A table was asked for that there is not."""
-
-
-def _frame(columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> pandas.DataFrame:
-    """Make a frame whose columns have their type even where there is no row."""
-    import pandas
-
-    every = list(rows)
-    return pandas.DataFrame(
-        {
-            name: pandas.Series([row[place] for row in every], dtype=dtype)
-            for place, (name, dtype) in enumerate(columns.items())
-        }
-    )
 
 
 def _each(results: Results) -> tuple[ScenarioResult, ...]:
@@ -81,17 +56,17 @@ def runs_table(results: Results) -> pandas.DataFrame:
         that did not end, the last node, reason and degradation are missing values.
     """
     columns = {
-        "scenario": _TEXT,
-        "title": _TEXT,
+        "scenario": TEXT,
+        "title": TEXT,
         "passed": "bool",
-        "executions": _COUNT,
-        "path": _TEXT,
-        "final_node": _TEXT,
-        "termination_reason": _TEXT,
-        "degraded": _TRUTH,
-        "stop": _TEXT,
+        "executions": COUNT,
+        "path": TEXT,
+        "final_node": TEXT,
+        "termination_reason": TEXT,
+        "degraded": TRUTH,
+        "stop": TEXT,
     }
-    return _frame(
+    return frame(
         columns,
         (
             (
@@ -130,8 +105,8 @@ def terminations_table(results: Results) -> pandas.DataFrame:
             key = (True, f"{run.stop} ({type(run.error).__name__})", run.failed_at)
         groups.setdefault(key, []).append(result.name)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], -len(group[1]), group[0][1], group[0][2] or ""))
-    columns = {"termination_reason": _TEXT, "final_node": _TEXT, "runs": _COUNT, "scenarios": _TEXT}
-    return _frame(columns, ((reason, node, len(names), ", ".join(names)) for (_, reason, node), names in ordered))
+    columns = {"termination_reason": TEXT, "final_node": TEXT, "runs": COUNT, "scenarios": TEXT}
+    return frame(columns, ((reason, node, len(names), ", ".join(names)) for (_, reason, node), names in ordered))
 
 
 def events_table(run: Run) -> pandas.DataFrame:
@@ -149,16 +124,16 @@ def events_table(run: Run) -> pandas.DataFrame:
     """
     branching = bool(run.graph.topology.forks)
     columns = {
-        "step": _COUNT,
-        "node": _TEXT,
-        **({"branch": _TEXT} if branching else {}),
-        "attempt": _COUNT,
-        "outcome": _TEXT,
-        "route": _TEXT,
-        "rule": _TEXT,
-        "reason_code": _TEXT,
-        "next": _TEXT,
-        **({"after": _TEXT} if branching else {}),
+        "step": COUNT,
+        "node": TEXT,
+        **({"branch": TEXT} if branching else {}),
+        "attempt": COUNT,
+        "outcome": TEXT,
+        "route": TEXT,
+        "rule": TEXT,
+        "reason_code": TEXT,
+        "next": TEXT,
+        **({"after": TEXT} if branching else {}),
     }
 
     def row(index: int, event: Event) -> tuple[Any, ...]:
@@ -173,7 +148,7 @@ def events_table(run: Run) -> pandas.DataFrame:
             *(after if branching else ()),
         )
 
-    return _frame(columns, (row(index, event) for index, event in enumerate(run.events)))
+    return frame(columns, (row(index, event) for index, event in enumerate(run.events)))
 
 
 def _after(index: int, event: Event) -> str:
@@ -225,51 +200,6 @@ def path_text(run: Run) -> str:
     return " > ".join(path_nodes(run))
 
 
-def coverage_summary(coverage: Coverage) -> pandas.DataFrame:
-    """Give a row a kind of coverage item.
-
-    Args:
-        coverage: the coverage.
-
-    Returns:
-        Columns ``kind``, ``covered``, ``total``, ``percent`` (0 to 100, cut to one decimal) and ``missing`` (names,
-        joined by commas).
-    """
-    columns = {"kind": _TEXT, "covered": _COUNT, "total": _COUNT, "percent": "float64", "missing": _TEXT}
-    return _frame(
-        columns,
-        (
-            (kind, *coverage.counts(kind), _percent(coverage.percent(kind)), ", ".join(coverage.missing(kind)))
-            for kind in coverage.kinds
-        ),
-    )
-
-
-def _percent(share: float) -> float:
-    """Cut to one decimal, so that only what is complete says 100."""
-    return math.floor(share * 10) / 10
-
-
-def coverage_table(coverage: Coverage, kind: str | None = None) -> pandas.DataFrame:
-    """Give a row a coverage item.
-
-    Args:
-        coverage: the coverage.
-        kind: only items of this kind; all where absent.
-
-    Returns:
-        Columns ``kind``, ``item``, ``covered``, ``hits`` and ``feasible``.
-
-    Raises:
-        TableError: there is no such kind.
-    """
-    if kind is not None and kind not in coverage.kinds:
-        raise TableError(f"there is no coverage of kind {kind!r}; kinds are {one_of(coverage.kinds)}")
-    items = coverage.items if kind is None else coverage.of(kind)
-    columns = {"kind": _TEXT, "item": _TEXT, "covered": "bool", "hits": _COUNT, "feasible": "bool"}
-    return _frame(columns, ((item.kind, item.name, item.covered, item.hits, item.feasible) for item in items))
-
-
 def proof_table(proof: Proof) -> pandas.DataFrame:
     """Give a row a property.
 
@@ -280,8 +210,8 @@ def proof_table(proof: Proof) -> pandas.DataFrame:
         Columns ``property``, ``kind``, ``verdict`` (``holds``, ``broken`` or ``not proven``), ``statement`` and
         ``detail``.
     """
-    columns = dict.fromkeys(("property", "kind", "verdict", "statement", "detail"), _TEXT)
-    return _frame(
+    columns = dict.fromkeys(("property", "kind", "verdict", "statement", "detail"), TEXT)
+    return frame(
         columns,
         (
             (verdict.claim.name, verdict.claim.kind, verdict.word, verdict.claim.statement, verdict.detail)
@@ -302,16 +232,16 @@ def explanation_table(explanation: Explanation) -> pandas.DataFrame:
         ``reason_code``. A rule without conditions, a fixed edge and a plain router have one row, without a condition.
     """
     columns = {
-        "source": _TEXT,
-        "rule": _TEXT,
-        "condition": _TEXT,
-        "truth": _TRUTH,
-        "error": _TEXT,
+        "source": TEXT,
+        "rule": TEXT,
+        "condition": TEXT,
+        "truth": TRUTH,
+        "error": TEXT,
         "holds": "bool",
         "decided": "bool",
-        "route": _TEXT,
-        "target": _TEXT,
-        "reason_code": _TEXT,
+        "route": TEXT,
+        "target": TEXT,
+        "reason_code": TEXT,
     }
     names = [{"reason_code": "reason"}.get(name, name) for name in columns]
     records = explanation.records()
@@ -331,7 +261,7 @@ def explanation_table(explanation: Explanation) -> pandas.DataFrame:
                 "reason": explanation.reason,
             }
         ]
-    return _frame(columns, (tuple(record[name] for name in names) for record in records))
+    return frame(columns, (tuple(record[name] for name in names) for record in records))
 
 
 def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
@@ -351,18 +281,18 @@ def rules_table(subject: Model | CompiledGraph) -> pandas.DataFrame:
     """
     graph = subject.graph if isinstance(subject, Model) else subject
     columns = {
-        "source": _TEXT,
-        "order": _COUNT,
-        "conditions": _TEXT,
-        "route": _TEXT,
-        "target": _TEXT,
-        "reason_code": _TEXT,
+        "source": TEXT,
+        "order": COUNT,
+        "conditions": TEXT,
+        "route": TEXT,
+        "target": TEXT,
+        "reason_code": TEXT,
     }
     rows = list(_rule_rows(graph))
     if not graph.topology.forks:
-        return _frame(columns, (row for row, _ in rows))
-    joins = {"join": _TEXT, "wait": _TEXT, "max_concurrency": _SOME}
-    return _frame(
+        return frame(columns, (row for row, _ in rows))
+    joins = {"join": TEXT, "wait": TEXT, "max_concurrency": SOME}
+    return frame(
         {**columns, **joins},
         (
             (*row, *((None, None, None) if fork is None else (fork.join, fork.wait, fork.max_concurrency)))

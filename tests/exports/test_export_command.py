@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from exported_models import voting
 
 from diagnosis import cli, diagnosis_model
-from diagnosis.exports import promela
+from diagnosis.exports import promela, vectors
 
 HERE = Path(__file__).parent
 
@@ -52,7 +55,7 @@ def test_vectors_are_written_and_told_to_machines(here):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("-o", "model.txt"), "has the ending '.txt'; a graph is exported as '.pml (Promela)', '.json (vectors)'"),
+        (("-o", "model.txt"), "has the ending '.txt'; a graph is exported as '.pml (Promela)', '.json (vectors)', "),
         (("-o", "model"), "has no ending"),
         (("-o", "nowhere/model.pml"), "there is no directory 'nowhere'"),
         (("-o", "v.json", "--max-states", "5"), "cannot be listed: the budget of 5 control states"),
@@ -65,6 +68,16 @@ def test_what_cannot_be_written_is_refused_with_status_2(here, arguments, why):
     assert result.exit_code == 2
     assert why in result.stderr
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == ["my_models.py"]
+
+
+def test_every_script_is_written_as_an_event_log(here):
+    assert call("export", "my_models:voting", "-o", "log.csv").exit_code == 0
+    rows = list(csv.DictReader(Path("log.csv").read_text().splitlines()))
+    runs = list(vectors(voting()))
+    assert [row["case"] for row in rows] == [run["name"] for run in runs for _ in run["expect"]["path"]]
+    assert [row["activity"] for row in rows] == [node for run in runs for node in run["expect"]["path"]]
+    assert call("export", "my_models:voting", "-o", "log.xes").exit_code == 0
+    assert len(ElementTree.parse("log.xes").findall(".//{*}trace")) == len(runs)
 
 
 def test_a_certificate_is_written_and_still_stands(here):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import itertools
 import subprocess
 import sys
@@ -68,8 +67,7 @@ INTERLEAVED = {"searching": (359, 867, 58195, 14), "nested": (93, 155, 164, 7), 
 def test_spin_counts_all_interleavings(model):
     found = counted(promela(model, interleave=True))
     assert found == INTERLEAVED[model.name]
-    if "interleave" in inspect.signature(explore).parameters:
-        assert found == sizes(model, interleave=True)
+    assert found == sizes(model, interleave=True)
 
 
 @needs_spin
@@ -203,6 +201,11 @@ def test_a_race_whose_branches_can_fail_is_refused_by_name():
         promela(model)
 
 
+def test_a_fork_of_too_many_branches_is_refused_by_name():
+    with pytest.raises(ExportError, match="node 'plan' opens more than 32 branches at once"):
+        promela(searching(33))
+
+
 def test_what_is_no_model_is_refused():
     with pytest.raises(Exception, match="printed of a Model, found str"):
         promela("diagnosis")
@@ -224,10 +227,10 @@ def test_an_event_history_that_routing_reads_is_refused_by_name():
 
 PROGRAM = """
 import sys; sys.path.insert(0, {here!r})
-from exported_models import nested, searching, voting
+from exported_models import nested, voting
 from diagnosis import diagnosis_model
 from diagnosis.exports import fingerprint, promela
-for model in (diagnosis_model(), nested(), searching(), voting()):
+for model in (diagnosis_model(), nested(), voting()):
     print(promela(model), promela(model, interleave=True), fingerprint(model))
 """
 

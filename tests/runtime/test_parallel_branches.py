@@ -374,7 +374,7 @@ def test_a_branch_may_replace_a_whole_history_if_no_other_branch_adds_to_it() ->
     actions = {"a": lambda state: {"log": ReplaceAll(["new"])}, "b": lambda state: {}}
     assert log_of(drawn(*lines, actions=actions).compile().run()) == ["new", "join"]
     for other in (says("b"), actions["a"]):
-        with pytest.raises(JoinError, match=r"'a\[0\]' and 'b\[1\]' both wrote 'log'"):
+        with pytest.raises(JoinError, match=r"'[ab]\[[01]\]' wrote ReplaceAll to 'log', and '[ab]\[[01]\]' wrote"):
             drawn(*lines, actions={**actions, "b": other}).compile().run()
 
 

@@ -377,7 +377,7 @@ def test_all_keys_of_one_name_are_shared_and_the_others_are_private() -> None:
     child = chain("x", keys={"log": Append(), "n": Replace(initial=0)}, actions={"x": look}).compile()
     graph = around(child, keys={"log": Append(), "a": Replace(initial=7)})
     run = graph.run({"log": ["in"]})
-    assert run.state == {"log": ["in", "x"], "a": 7, "child.n": 1}
+    assert run.full_state == {"log": ["in", "x"], "a": 7, "child.n": 1}
     assert graph.definition.private.keys() == {"child.n"}
     view = {"log": ["in"], "n": 0}
     assert seen == [(view, 2, ["log", "n"], True, False, {**view, "z": 0}, view)]
@@ -405,7 +405,7 @@ def test_an_input_is_a_copy_that_the_parent_never_sees_again() -> None:
     ).compile()
     graph = around(child, keys={"log": Append(), "n": Replace()}, before=says("a"), inputs=["log"], outputs="n")
     run = both_ways(graph, {"log": ["in"]})
-    assert run.state == {"log": ["in", "a"], "n": 2, "child.log": ["in", "a", "x"], "child.n": 2}
+    assert run.full_state == {"log": ["in", "a"], "n": 2, "child.log": ["in", "a", "x"], "child.n": 2}
 
 
 def test_an_output_is_one_write_at_the_end() -> None:
@@ -436,7 +436,7 @@ def test_an_output_is_one_write_at_the_end() -> None:
 def test_what_is_both_but_not_between_the_same_keys_is_seeded_and_written_in_full() -> None:
     child = chain("x").compile()
     graph = around(child, keys={"log": Append(), "copy": Append()}, inputs=["log"], outputs={"copy": "log"})
-    assert both_ways(graph, {"log": ["in"], "copy": ["old"]}).state == {
+    assert both_ways(graph, {"log": ["in"], "copy": ["old"]}).full_state == {
         "log": ["in"],
         "copy": ["old", "in", "x"],
         "child.log": ["in", "x"],
@@ -515,13 +515,13 @@ def test_private_keys_start_afresh_each_time(given: int) -> None:
     outer.add_conditional_edges("count", *loops_until("laps", 2, "deep"))
     run = both_ways(outer.compile())
     assert run.state["seen"] == [start, then] * 4
-    assert "deep.child.n" in run.state
+    assert "deep.child.n" in run.full_state
 
 
 def test_an_input_that_the_key_of_the_child_cannot_hold_is_refused_at_the_entry() -> None:
     child = chain("x", keys={"n": Replace(type=int)}, actions={"x": lambda state: {}}).compile()
     graph = around(child, keys={"n": Replace()}, inputs=["n"], outputs=())
-    assert both_ways(graph, {"n": 3}).state["child.n"] == 3
+    assert both_ways(graph, {"n": 3}).full_state["child.n"] == 3
     with pytest.raises(EffectError, match=r"node 'child-START', update \"input 'n'\": MergeError: .*int") as caught:
         graph.run({"n": "3"})
     assert caught.value.path == ("a",)
@@ -539,7 +539,7 @@ def test_a_report_of_the_parent_that_is_whole_leaves_private_keys_alone() -> Non
     child = chain("x", keys={"n": Replace(initial=3)}, actions={"x": lambda state: {}}).compile()
     graph = StateGraph({"p": Replace(initial=1)}).add_node("child", child)
     graph.add_node("a", lambda state: {}, whole_report=True).add_edge(START, "child").add_edge("child", "a")
-    assert graph.add_edge("a", END).compile().run().state == {"p": None, "child.n": 3}
+    assert graph.add_edge("a", END).compile().run().full_state == {"p": None, "child.n": 3}
 
 
 # Who may write what
@@ -561,7 +561,7 @@ def test_a_child_writes_no_key_of_the_parent_that_it_does_not_have(compiled: boo
 def test_a_name_that_means_another_key_in_the_parent_is_taken_as_the_child_means_it() -> None:
     child = chain("x", keys={"n": Replace(initial=0)}, actions={"x": lambda state: {"n": state["n"] + 1}}).compile()
     graph = around(child, keys={"n": Replace(initial=10), "out": Replace()}, inputs=(), outputs={"out": "n"})
-    assert both_ways(graph).state == {"n": 10, "out": 1, "child.n": 1}
+    assert both_ways(graph).full_state == {"n": 10, "out": 1, "child.n": 1}
     swapped = chain("x", keys=("a", "b"), actions={"x": lambda state: {"a": "to a", "b": state["a"]}}).compile()
     ways = {"a": "b", "b": "a"}
     run = around(swapped, keys=("a", "b"), inputs=ways, outputs=ways).run({"a": 1, "b": 2})
@@ -669,7 +669,7 @@ def test_actions_of_every_kind_run_under_other_names(action: Any, more: int) -> 
     renamed = around(child, keys={"p": Replace(initial=1)}, inputs={"n": "p"}, outputs={"p": "n"})
     assert both_ways(renamed, config=config).state == {"p": 1 + more}
     private = around(child, keys=("out",), inputs=(), outputs={"out": "n"})
-    assert both_ways(private, config=config).state == {"out": more, "child.n": more}
+    assert both_ways(private, config=config).full_state == {"out": more, "child.n": more}
     same = around(child, keys={"n": Replace(initial=1)})
     assert both_ways(same, config=config).state == {"n": 1 + more}
     assert same.definition.node("child-x").action is action
@@ -703,7 +703,7 @@ def test_conditions_updates_readings_and_routers_see_the_names_of_the_child() ->
         ("child-y", 1, "COMPLETED", "done"),
         ("child", 1, "COMPLETED", "FIXED"),
     ]
-    assert run.state == {"p": 2, "child.tries": 2, "child.word": "at 2", "child.log": ["x1", "x2", "y"]}
+    assert run.full_state == {"p": 2, "child.tries": 2, "child.word": "at 2", "child.log": ["x1", "x2", "y"]}
     assert "p below" not in str(graph.explain("child-x", run.states[3]))
     assert graph.explain("child-x", run.states[3]).reason == "AGAIN"
 
@@ -721,7 +721,7 @@ def test_routers_update_and_send_under_the_names_of_the_child() -> None:
     graph = around(child.compile(), keys={"facts": Append()}, inputs={"found": "facts"}, outputs={"facts": "found"})
     run = both_ways(graph)
     assert run.path == ("a", "child-START", "child-plan", "child-each", "child-each", "child-join", "child", "c")
-    assert run.state == {"facts": ["a2", "b2"], "child.n": 2, "child.part": None}
+    assert run.full_state == {"facts": ["a2", "b2"], "child.n": 2, "child.part": None}
 
 
 def test_commands_update_and_send_under_the_names_of_the_child() -> None:
@@ -739,7 +739,7 @@ def test_commands_update_and_send_under_the_names_of_the_child() -> None:
         assert graph.definition.node("child-plan").fork == Fork("child-join", routes=("each",))
         assert both_ways(graph).state["found"] == ["plan", 1, None, "plan"]
     renamed = around(child.compile(), keys={"f": Append()}, inputs={"found": "f"}, outputs={"f": "found"})
-    assert both_ways(renamed).state == {"f": ["plan", 1, None, "plan"], "child.part": None}
+    assert both_ways(renamed).full_state == {"f": ["plan", 1, None, "plan"], "child.part": None}
 
 
 def test_a_key_that_a_command_of_a_child_must_not_write_is_refused_by_name() -> None:
@@ -757,7 +757,7 @@ def test_a_whole_report_of_a_child_is_whole_in_its_own_keys() -> None:
     child.add_node("x", lambda state: {"log": ["x"]}, whole_report=True).add_edge(START, "x").add_edge("x", END)
     keys = {"p": Replace(initial=3), "q": Replace(initial=4)}
     graph = around(child.compile(), keys=keys, inputs={"a": "p"}, outputs={"p": "a"})
-    assert both_ways(graph).state == {"p": None, "q": 4, "child.b": None, "child.log": ["x"]}
+    assert both_ways(graph).full_state == {"p": None, "q": 4, "child.b": None, "child.log": ["x"]}
     inlined = around(child, keys={"q": Replace(initial=4)})
     assert both_ways(inlined).state == {"q": 4, "a": None, "b": None, "log": ["x"]}
 
@@ -773,7 +773,7 @@ def test_keys_read_from_a_schema_are_shared_and_checked() -> None:
 
     child = chain("x", keys=Work, actions={"x": lambda state: {"log": ["x"], "n": len(state["log"])}}).compile()
     graph = around(child, keys=All, inputs=["log"], outputs={"log": "log", "total": "n"})
-    assert both_ways(graph, {"log": ["in"]}).state == {"log": ["in", "x"], "total": 1, "child.n": 1}
+    assert both_ways(graph, {"log": ["in"]}).full_state == {"log": ["in", "x"], "total": 1, "child.n": 1}
     wrong = chain("x", keys=Work, actions={"x": lambda state: {"n": "1"}}).compile()
     with pytest.raises(ReportError, match=r"node 'child-x' wrote 'child\.n': .*int"):
         around(wrong, keys=All).run()
@@ -807,7 +807,7 @@ def worker(name: str = "n") -> StateGraph:
 def test_branches_may_run_the_same_subgraph() -> None:
     graph = mapped(worker().compile(), [{"part": "a"}, {"part": "b"}])
     run = both_ways(graph)
-    assert run.state == {
+    assert run.full_state == {
         "part": None,
         "found": ["a0", "a1", "a2", "b0", "b1", "b2"],
         "note": None,
@@ -957,7 +957,7 @@ def test_a_router_of_a_child_sends_under_the_names_of_the_child() -> None:
     ways = [Send("each", {"part": 1}), "each"]
     child.add_conditional_edges("plan", lambda state: ways, {"each": "each"}, fork=Fork("join"))
     graph = around(child.compile(), keys={"facts": Append()}, inputs={"found": "facts"}, outputs={"facts": "found"})
-    assert both_ways(graph).state == {"facts": [1, None], "child.part": None}
+    assert both_ways(graph).full_state == {"facts": [1, None], "child.part": None}
 
 
 def test_a_fork_of_a_child_merges_its_private_keys() -> None:
@@ -1058,4 +1058,4 @@ def test_a_history_may_be_replaced_by_a_child_that_shares_it() -> None:
     assert both_ways(graph, {"p": ["in"]}).state["p"] == ["only"]
     private = around(child, keys={"p": Append()}, inputs={"log": "p"}, outputs=())
     run = both_ways(private, {"p": ["in"]})
-    assert run.state == {"p": ["in"], "child.log": ["only"]}
+    assert run.full_state == {"p": ["in"], "child.log": ["only"]}

@@ -61,14 +61,27 @@ def nested() -> Model:
     return _model(graph, meet={"met": {}})
 
 
-def race() -> Model:
+def race(first: str = "fast") -> Model:
     """fast and slow race each other; slow is looked through by a second node."""
     graph = StateGraph({"log": Append(), "answer": Replace()}, name="race")
     for node in ("ask", "fast", "slow", "review", "tell"):
         graph.add_node(node, nothing)
-    graph.add_edge(START, "ask").add_edge("ask", ["fast", "slow"], fork=Fork(wait="any_of"))
+    order = sorted(["fast", "slow"], key=lambda node: node != first)
+    graph.add_edge(START, "ask").add_edge("ask", order, fork=Fork(wait="any_of"))
     graph.add_edge("fast", "tell").add_edge("slow", "review").add_edge("review", "tell").add_edge("tell", END)
     return _model(graph, ask={"asked": {}}, tell={"told": {}})
+
+
+def races() -> Model:
+    """A race inside a race: one racer splits into two who race each other, and has the better one looked through."""
+    graph = StateGraph({"log": Append(), "answer": Replace()}, name="races")
+    for node in ("ask", "fast", "split", "left", "right", "pick", "tell"):
+        graph.add_node(node, nothing)
+    graph.add_edge(START, "ask").add_edge("ask", ["fast", "split"], fork=Fork(wait="any_of"))
+    graph.add_edge("split", ["left", "right"], fork=Fork(wait="any_of")).add_edge(["left", "right"], "pick")
+    graph.add_edge(["fast", "pick"], "tell").add_edge("tell", END)
+    silly = {"silly": lambda state: {"log": [state["log"][7]]}, **WORDS}
+    return _model(graph, ask={"asked": {}}, split={"s": {}}, left=silly, pick={"p": {}}, tell={"told": {}})
 
 
 def crowd(wait: Any = "all_of") -> Model:
@@ -141,6 +154,19 @@ def enclosed() -> Model:
     graph.add_edge(START, "plan").add_edge("plan", ["child", "other"]).add_edge(["child", "other"], "meet")
     graph.add_edge("meet", END)
     return Model("enclosed", graph.compile(), {"plan": {"p": {}}, "child-look": WORDS, "child-judge": WORDS})
+
+
+def boxed() -> Model:
+    """A compiled graph as a node, whose keys have other names outside; it races another node."""
+    inner = StateGraph({"res": Replace(), "found": Replace(), "total": Replace(initial=0)}, name="inner")
+    inner.add_node("look", nothing).add_edge(START, "look").add_edge("look", END)
+    graph = StateGraph({"log": Append(), "answer": Replace(), "total": Replace()}, name="boxed")
+    graph.add_node("ask", nothing, owns=()).add_node("other", nothing).add_node("tell", nothing, owns=())
+    names = {"found": "answer"}
+    graph.add_node("child", inner.compile(), inputs=names, outputs={"answer": "found", "total": "res"})
+    graph.add_edge(START, "ask").add_edge("ask", ["child", "other"], fork=Fork(wait="any_of"))
+    graph.add_edge(["child", "other"], "tell").add_edge("tell", END)
+    return Model("boxed", graph.compile(), {"child-look": {"done": {}, "none": {}}, "other": WORDS})
 
 
 def desk() -> Model:

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from diagnosis.runtime import ActionError, Model, OwnershipError, RunError
+from diagnosis.runtime import (
+    END,
+    START,
+    ActionError,
+    Append,
+    Model,
+    OwnershipError,
+    Remove,
+    ReplaceAll,
+    RunError,
+    StateGraph,
+)
 from diagnosis.scenarios import Fakes, OutOfOutcomesError, Scenario, Script, ScriptedError, run_scenario
 
 
@@ -83,6 +94,16 @@ def test_an_update_is_read_once_and_never_again(model: Model) -> None:
     script = Script.of(Scenario.parse({"name": "a", "script": {"planner": ["COMPLETED"]}}), model)
     report = asyncio.run(Fakes(script, model).actions["planner"]({}, None))
     assert report is script.calls["planner"][0]
+
+
+def test_an_outcome_may_take_something_out_of_a_history() -> None:
+    graph = StateGraph({"log": Append(initial=["old"])}, name="logs")
+    graph.add_node("write", lambda state: {}).add_node("clear", lambda state: {})
+    graph.add_edge(START, "write").add_edge("write", "clear").add_edge("clear", END)
+    outcomes = {"write": {"swap": {"log": [Remove("old"), "new"]}}, "clear": {"all": {"log": ReplaceAll(["last"])}}}
+    own = Model("logs", graph.compile(), outcomes)
+    run = run_scenario(Scenario(name="s", graph="logs", script={"write": ["swap"], "clear": ["all"]}), own).run
+    assert [list(state["log"]) for state in run.states] == [["old"], ["new"], ["last"]]
 
 
 def test_unused_outcomes_are_listed_by_place(model: Model) -> None:

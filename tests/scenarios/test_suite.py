@@ -9,7 +9,7 @@ import pytest
 
 from diagnosis.catalog import shipped
 from diagnosis.runtime import END, START, Append, Model, Replace, ShortFormError, StateGraph, Update
-from diagnosis.scenarios import DocumentError, Scenario, Suite, case_of, find_files, load
+from diagnosis.scenarios import DocumentError, NoSuchScenarioError, Scenario, Suite, case_of, find_files, load
 
 Models = dict[str, Model]
 
@@ -231,3 +231,14 @@ def test_an_input_that_a_key_strategy_refuses_is_refused_at_load() -> None:
     model = Model("own", graph.compile(), {"say": {"hi": {}}})
     with pytest.raises(DocumentError, match=r"input\.log: found int 3; allowed: what the graph takes \("):
         case_of(Scenario.parse({"name": "a", "graph": "own", "input": {"log": 3}}), {"own": model})
+
+
+def test_a_suite_without_some_scenarios_keeps_the_others_in_order(tmp_path: Path, models: Models) -> None:
+    texts = {name: f"{{name: {name}, script: {{planner: [FAILED]}}}}" for name in ("a", "b", "c")}
+    write(tmp_path, **{f"{name}_dot_yaml": text for name, text in texts.items()})
+    suite = load(tmp_path, models)
+    assert names(suite.without("b")) == ["a", "c"]
+    assert names(suite.without("c", "a")) == ["b"]
+    assert (names(suite), suite.without("b").files) == (["a", "b", "c"], suite.files)
+    with pytest.raises(NoSuchScenarioError, match="no scenario named 'd'; there are"):
+        suite.without("d")

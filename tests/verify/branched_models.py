@@ -69,10 +69,14 @@ def conflicting() -> Model:
     )
 
 
-def racing(*risky: str, max_concurrency=None, claims=()) -> Model:
-    """An ``any_of`` of three branches, one of two nodes; those that are risky may fail."""
-    keys = {"answer": Replace(), **{f"way_{name}": Replace() for name in ("fast", "slow", "late")}}
-    graph = StateGraph(keys, name="racing")
+def fails(state):
+    """An outcome of a node that may fail."""
+    raise OSError("no answer")
+
+
+def racing(*risky: str, max_concurrency=None, claims=(), bad=fails) -> Model:
+    """An ``any_of`` of three branches, one of two nodes; those that are risky may fail, or do what else is bad."""
+    graph = StateGraph(["answer"], name="racing")
     for name in ("plan", "fast", "slow", "slower", "late", "join"):
         graph.add_node(name, idle)
     graph.add_edge(START, "plan")
@@ -80,11 +84,8 @@ def racing(*risky: str, max_concurrency=None, claims=()) -> Model:
     graph.add_edge("plan", ["fast", "slow", "late"], fork=fork)
     alphabet = {"plan": {"go": {}}, "slower": {"ok": {"answer": "slower"}}, "join": {"ok": {}}}
     for name, target in (("fast", "join"), ("slow", "slower"), ("late", "join")):
-        key = f"way_{name}"
-        graph.add_conditional_edges(name, lambda s, key=key: s[key], {"on": target}, reads=[key])
-        alphabet[name] = {"ok": {key: "on", "answer": name}}
-        if name in risky:
-            alphabet[name]["bad"] = {key: "nowhere"}
+        graph.add_edge(name, target)
+        alphabet[name] = {"ok": {"answer": name}, **({"bad": bad} if name in risky else {})}
     graph.add_edge("slower", "join").add_edge("join", END)
     return Model("racing", graph.compile(), alphabet, properties=tuple(claims))
 

@@ -7,10 +7,11 @@ every outcome of its node. Each node must note what it reports under ``trace``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from diagnosis.runtime import END, Child, Forked, Model, Position, Run, RunError, positions
+from diagnosis.runtime.errors import ActionError, action_failed
 from diagnosis.runtime.position import Opening, child_at, with_child, written
 from diagnosis.verify.canonical import canonical
 from diagnosis.verify.counterexample import fork_of
@@ -62,23 +63,42 @@ def _told(event: Any, report: Mapping[str, Any], branch: str) -> Any:
     return (*report["trace"], branch, event.attempt, event.choices)
 
 
-def every_outcome(model: Model, limit: int) -> dict[Script, set[Outcome]]:
-    """Walk every interleaving.
+@dataclass
+class Walked:
+    """What was seen on all interleavings.
 
-    Returns:
-        What was executed, without what lost, one branch after the other -> what runs in which that happened came to.
+    Attributes:
+        outcomes: what was executed, without what lost, one branch after the other -> what runs in which that happened
+            came to.
+        mistakes: the errors of all nodes, those in branches that lost included, but for what outcomes raise.
+        places: where runs stood, with the state outside branches.
+        orders: how many interleavings there are.
+    """
+
+    outcomes: dict[Script, set[Outcome]] = field(default_factory=dict)
+    mistakes: set[str] = field(default_factory=set)
+    places: list[tuple[Any, Any]] = field(default_factory=list)
+    orders: int = 0
+
+
+def every_outcome(model: Model, limit: int) -> Walked:
+    """Walk every interleaving.
 
     Raises:
         TooManyError: there are more places than the limit.
     """
     step = model.graph.step
     place, state = step.begin(model.input)
-    found: dict[Script, set[Outcome]] = {}
+    walked = Walked()
+    found, mistakes = walked.outcomes, walked.mistakes
+    following: dict[Any, list[Any]] = {}
     start = (place, state, {(): ()})
     seen = {_key(*start)}
     work: list[Any] = [start]
     while work:
         place, state, logs = work.pop()
+        walked.places.append((place, state))
+        ways = following[_key(place, state, logs)] = []
         if isinstance(place, Position) and place.node == END:
             script, events = _collected(place, logs)
             found.setdefault(script, set()).add(Outcome(None, events, canonical(state)))
@@ -87,18 +107,36 @@ def every_outcome(model: Model, limit: int) -> dict[Script, set[Outcome]]:
             here = next(position for position in positions(place) if position.branch == branch)
             for outcome in model.alphabet[here.node]:
                 try:
-                    after = _moved(model, place, state, logs, here, outcome)
+                    after = _moved(model, place, state, logs, here, outcome, mistakes)
                 except _FailedError as failed:
                     script, events = _collected(failed.place, failed.logs)
                     told = (type(failed.error).__name__, str(failed.error))
                     found.setdefault(script, set()).add(Outcome(told, events, None))
+                    ways.append(None)
                     continue
-                if (key := _key(*after)) not in seen:
+                key = _key(*after)
+                ways.append(key)
+                if key not in seen:
                     seen.add(key)
                     work.append(after)
                     if len(seen) > limit:
                         raise TooManyError
-    return found
+    walked.orders = _orders(following, _key(*start))
+    return walked
+
+
+def _orders(following: Mapping[Any, list[Any]], start: Any) -> int:
+    """Count the ways to an end; there are no loops."""
+    known: dict[Any, int] = {None: 1}
+    work = [start]
+    while work:
+        ways = following[work[-1]]
+        new = [way for way in ways if way not in known]
+        if new:
+            work += new
+        else:
+            known[work.pop()] = sum(map(known.__getitem__, ways)) if ways else 1
+    return known[start]
 
 
 class _FailedError(Exception):
@@ -109,32 +147,50 @@ class _FailedError(Exception):
         self.error, self.place, self.logs = error, place, logs
 
 
-def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, outcome: str) -> Any:
+def _noted(mistakes: set[str], error: RunError) -> None:
+    if not isinstance(error, ActionError):
+        mistakes.add(str(error))
+
+
+def _moved(model: Model, place: Any, state: Any, logs: Logs, here: Position, outcome: str, mistakes: set[str]) -> Any:
     """Execute a node; give where the run stands then."""
     step, path, call = model.graph.step, here.path, (here.node, outcome)
     failed = {**logs, path: (*logs[path], Entry(call, None))}
+    entered: Any = None
     try:
         entered = step.enter(place, state, here.branch)
+        update = model.alphabet[here.node][outcome]
+        if callable(update):
+            try:
+                update = update(entered.view)
+            except OSError as raised:
+                raise action_failed(here.node, entered.attempt, raised) from raised
     except RunError as error:
+        _noted(mistakes, error)
+        if entered is not None:
+            place, state = entered.position, entered.state
         try:
             return *step.fail(place, state, here.branch, error), failed
         except RunError as final:
             raise _FailedError(final, *_settled(place, failed, here, None, final)) from None
-    update = model.alphabet[here.node][outcome]
-    update = update(entered.view) if callable(update) else update
     try:
         following, after, event, report = step.leave(entered.position, entered.state, update, here.branch)
     except RunError as final:
         # Did the node fail, or what came after it? Only then is there an event.
         try:
             led, seen, event, report = step.at(here.node).leave(here, entered.view, update, entered.attempt, [])
-        except RunError:
+        except RunError as error:
+            _noted(mistakes, error)
             raise _FailedError(final, *_settled(place, failed, here, None, final)) from None
         if isinstance(led, Opening) and not _opens(model, led, seen, here):
             led = None
         logs = {**logs, path: (*logs[path], Entry(call, _told(event, report, here.branch)))}
         raise _FailedError(final, *_settled(place, logs, here, led, final)) from None
     if event is None:
+        try:
+            step.at(here.node).leave(here, entered.view, update, entered.attempt, [])
+        except RunError as error:
+            _noted(mistakes, error)
         return following, after, failed
     logs = {**logs, path: (*logs[path], Entry(call, _told(event, report, here.branch)))}
     for length in range(len(path) - 1, -1, -1):
@@ -252,8 +308,8 @@ def _place(place: Any) -> Any:
     return (place.name, place.join, place.wait, place.reason, place.winner, canonical(place.base), children)
 
 
-def replayed(model: Model, script: Script) -> Run:
-    """Run a script on the real runtime with plain actions; all that it holds must be asked for."""
+def replayed(model: Model, script: Script, *, limit: int | None = None) -> Run:
+    """Run a script on the real runtime with plain actions; but for a limit, all that it holds must be asked for."""
     calls: dict[str, list[Any]] = {}
     winners: dict[str, list[str]] = {}
     for node, outcome, *won in script:
@@ -269,6 +325,6 @@ def replayed(model: Model, script: Script) -> Run:
         return reports
 
     graph = model.graph.with_actions({node: action(node) for node in model.graph.definition.names})
-    run = graph.run(winners=winners, check=False)
-    assert not any(calls.values()), (script, calls)
+    run = graph.run(winners=winners, check=False, recursion_limit=limit)
+    assert limit is not None or not any(calls.values()), (script, calls)
     return run

@@ -33,8 +33,8 @@ from diagnosis.runtime import (
     StateGraph,
 )
 
-GO, AWAY, BAD = "go", "away", "bad"
-"""Where a node leads: on, to END, or nowhere, which is an error."""
+GO, AWAY, BAD, FAIL = "go", "away", "bad", "fail"
+"""Where a node leads: on, to END, or nowhere, which is an error; or what it does instead: it raises."""
 
 MISFIT = "no number"
 """What a branch cannot be sent."""
@@ -150,6 +150,13 @@ def _fold(old: Any, new: Any) -> Any:
     return (old * 5 + new) % 97
 
 
+def _failing(text: str) -> Any:
+    def fails(state: Mapping[str, Any]) -> Any:
+        raise OSError(text)
+
+    return fails
+
+
 @dataclass
 class Built:
     """A graph while it is being made from a term."""
@@ -179,13 +186,15 @@ class Built:
 
     def _update(self, task: Task, outcome: str, writes: str, leads: str) -> Any:
         own = {"trace": [f"{task.name}={outcome}"]}
+        if leads == FAIL:
+            return _failing(f"{task.name}={outcome}")
         if self._leads(task):
             own[f"to_{task.name}"] = leads
         found = WRITES[writes]
         return (lambda state: {**found(state), **own}) if callable(found) else {**found, **own}
 
     def _leads(self, task: Task) -> bool:
-        return any(leads != GO for _, leads in task.outcomes)
+        return any(leads in (AWAY, BAD) for _, leads in task.outcomes)
 
     def _ways(self, task: Task, after: str) -> None:
         """Lead a node on; one that may lead away or nowhere asks what it reported."""
@@ -312,7 +321,7 @@ def _task(draw: st.DrawFn, names: _Drawn, outcomes: int = 2, leads: Sequence[str
     writes = st.sampled_from([name for name in names.writes if odd or name in PLAIN] or ["nothing"])
     size = draw(st.sampled_from([*range(outcomes, 0, -1), outcomes]))
     made = [(draw(writes), draw(st.sampled_from(leads))) for _ in range(size)]
-    plain = all(lead == GO for _, lead in made)
+    plain = all(lead in (GO, FAIL) for _, lead in made)
     gate = draw(st.none() | st.sampled_from(names.gates)) if plain and odd else None
     return Task(names.new(), tuple(made), gate, draw(st.integers(0, 5)) == 5)
 
@@ -325,7 +334,8 @@ def _branch(draw: st.DrawFn, names: _Drawn, depth: int) -> tuple[Term, ...]:
         if kind == "fan" and depth > 0 and names.count < 7:
             parts.append(draw(_fan(names, depth - 1)))
         elif kind == "lap":
-            parts.append(Lap((), draw(_task(names, 1, odd=False)), draw(st.integers(1, 2))))
+            leads = [lead for lead in names.leads if lead in (GO, FAIL)]
+            parts.append(Lap((), draw(_task(names, 1, leads, odd=False)), draw(st.integers(1, 2))))
         else:
             parts.append(Work(draw(_task(names, leads=names.leads))))
     return tuple(parts)
@@ -375,7 +385,7 @@ def forked_terms(draw: st.DrawFn, depth: int = 1) -> tuple[Term, ...]:
     names = _Drawn(
         draw(st.lists(st.sampled_from(PLAIN + ODD), min_size=2, max_size=3)),
         draw(st.lists(st.sampled_from(sorted(READS)), min_size=1, max_size=2)),
-        draw(st.sampled_from([(GO, GO, AWAY, BAD), (GO,), (GO, BAD)])),
+        draw(st.sampled_from([(GO, GO, AWAY, BAD), (GO,), (GO, BAD), (GO, FAIL), (GO, FAIL, BAD, AWAY)])),
     )
     fan = draw(_fan(names, depth))
     parts: list[Term] = [fan]

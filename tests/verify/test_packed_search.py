@@ -30,11 +30,17 @@ from diagnosis.runtime import (
     always,
     sometimes,
 )
-from diagnosis.verify import prove, space
+from diagnosis.verify import lasso, probe, prove, space
 from diagnosis.verify.packed import WORD, Index, Layout, Names, Roots
 from diagnosis.verify.space import StateSpace
 
 np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def no_walks(monkeypatch):
+    """Leave out the single walks beyond the budget, which a packed space has beside it, not in it."""
+    monkeypatch.setattr(probe, "MAX_MOVES", 0)
 
 
 def random_model(seed: int) -> Model:
@@ -131,7 +137,8 @@ def assert_same_space(model: Model, **budget) -> None:
         assert list(packed.counts[0]) == plain.counts[0]
         assert list(packed.counts[1]) == plain.counts[1]
     assert list(packed.to_end) == plain.to_end
-    assert (packed.longest, packed.shortest, packed.script_count) == (plain.longest, plain.shortest, plain.script_count)
+    assert packed.shortest == plain.shortest
+    assert packed.sure == plain.sure
 
 
 def proof_of(model: Model, monkeypatch, pack_from: int, **budget):
@@ -139,7 +146,8 @@ def proof_of(model: Model, monkeypatch, pack_from: int, **budget):
     proof = prove(model, **budget)
     assert (proof.space.packed is None) == (pack_from > 0)
     verdicts = [(v.claim.name, v.holds, v.detail, v.script) for v in proof.verdicts]
-    return verdicts, proof.to_json(), proof.text(), proof.never_taken
+    told = (proof.findings, proof.unbounded, proof.lengths, proof.terminations, proof.never_taken)
+    return verdicts, proof.to_json(), proof.text(), told
 
 
 def assert_same_proof(model: Model, monkeypatch, **budget) -> None:
@@ -151,7 +159,7 @@ def test_the_contract_graph_is_explored_alike():
 
 
 @pytest.mark.parametrize("states", [1, 2, 40, 333, 1164, 1165])
-def test_a_budget_of_states_cuts_both_off_at_the_same_one(states):
+def test_a_budget_of_states_cuts_both_off_at_the_same_one(states, no_walks):
     assert_same_space(diagnosis_model(), max_states=states)
 
 
@@ -164,7 +172,7 @@ def test_small_graphs_are_explored_alike(model):
     assert_same_space(model)
 
 
-def test_states_of_more_than_one_word_are_explored_alike():
+def test_states_of_more_than_one_word_are_explored_alike(no_walks):
     model = several_agents([Limits(1, 1, 0, 0), Limits(0, 1, 0, 0), Limits(0, 0, 0, 0)])
     found = StateSpace(model, packed=True, max_states=700)
     assert found.packed.frontier.layout.words == 2
@@ -172,12 +180,12 @@ def test_states_of_more_than_one_word_are_explored_alike():
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_graphs_are_explored_alike(seed):
+def test_random_graphs_are_explored_alike(seed, no_walks):
     assert_same_space(random_model(seed), max_states=150)
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_graphs_are_proven_alike(seed, monkeypatch):
+def test_random_graphs_are_proven_alike(seed, monkeypatch, no_walks):
     assert_same_proof(random_model(seed), monkeypatch, max_states=150)
 
 
@@ -190,7 +198,7 @@ def test_broken_claims_have_the_same_shortest_counterexample(bound, count, monke
     assert_same_proof(retrying(3, bound=bound, count=count, claims=(never_gives_up(),)), monkeypatch)
 
 
-def test_a_run_without_end_is_found_alike(monkeypatch):
+def test_a_run_without_end_is_found_alike(monkeypatch, no_walks):
     assert_same_proof(unreachable_guard(), monkeypatch, max_states=600)
 
 
@@ -247,6 +255,47 @@ def test_time_runs_out_in_the_packed_search_too():
     found = StateSpace(several_agents([Limits.all(9)] * 2), packed=True, max_states=10**8, max_seconds=0.3)
     assert found.stopped == "the budget of 0.3 s was used up"
     assert 0 < found.packed.frontier.explored < len(found.states)
+
+
+def deep(*claims) -> Model:
+    """A line of twelve nodes with two outcomes each, all of which are counted."""
+    names = [f"n{number}" for number in range(12)]
+    graph = StateGraph({"yes": Replace(initial=0), "no": Replace(initial=0)}, name="deep")
+    both = ("yes", "no")
+    said = {word: lambda s, word=word: {word: s[word] + 1} for word in both}
+    for name, following in zip(names, [*names[1:], END], strict=True):
+        graph.add_node(name, idle, owns=both)
+        on = Condition("any", lambda s: s["yes"] + s["no"] >= 0, both)
+        graph.add_conditional_edges(name, Decision([Rule("on", "ON", on), Rule("on", "ELSE")]), {"on": following})
+    graph.add_edge(START, names[0])
+    return Model("deep", graph.compile(), dict.fromkeys(names, said), claims)
+
+
+def test_single_walks_show_what_lies_behind_the_budget_of_a_packed_search(monkeypatch):
+    claims = (
+        always("never_all", "x", lambda move: move.after["yes"] < 12, reads="yes"),
+        sometimes("half", "x", lambda move: move.node == "n11" and move.after["yes"] == 6, reads="yes"),
+    )
+    monkeypatch.setattr(space, "PACKED_FROM", 0)
+    model = deep(*claims)
+    proof = prove(model, max_states=30)
+    assert proof.space.packed is not None
+    first, second = (verdict for verdict in proof.verdicts if verdict.claim in claims)
+    assert (first.holds, first.shortest, first.script) == (False, False, tuple((f"n{n}", "yes") for n in range(12)))
+    assert "seen on one of the walks after the budget was met" in first.detail
+    assert second.holds is None
+    monkeypatch.setattr(space, "PACKED_FROM", 10**9)
+    plain = prove(model, max_states=30)
+    assert [verdict for verdict in plain.verdicts if verdict.claim in claims] == [first, second]
+
+
+def test_a_loop_behind_the_budget_of_a_packed_search_is_found(monkeypatch):
+    monkeypatch.setattr(space, "PACKED_FROM", 0)
+    monkeypatch.setattr(lasso, "MOST_PACKED", 1)
+    proof = prove(unreachable_guard(), max_states=20)
+    assert proof.space.packed is not None
+    assert proof.lasso is not None
+    assert next(v for v in proof.verdicts if v.claim.kind == "eventually").detail.startswith("never ends: ")
 
 
 def test_progress_is_told_block_by_block():

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from graphs import idle, misspelt, never_gives_up, retrying, unreachable_guard
+from verdicts import shown, verdict
 
 from diagnosis.catalog import diagnosis_model
 from diagnosis.runtime import (
@@ -23,21 +24,7 @@ from diagnosis.runtime import (
     ends,
     sometimes,
 )
-from diagnosis.scenarios import run_scenario
 from diagnosis.verify import PropertyError, find_lasso, prove
-
-
-def verdict(proof, name):
-    return next(found for found in proof.verdicts if found.claim.name == name)
-
-
-def shows(proof, name):
-    """Run the counterexample of a property; it must pass. Give its path."""
-    scenario = proof.counterexample(verdict(proof, name))
-    assert scenario is not None
-    result = run_scenario(scenario, proof.model)
-    assert result.passed, result.mismatches
-    return result.path
 
 
 def test_every_property_of_the_contract_graph_holds():
@@ -63,20 +50,20 @@ def test_the_json_has_what_tools_rely_on():
 def test_the_first_counterexample_is_the_shortest():
     proof = prove(retrying(2, claims=(never_gives_up(),)))
     assert verdict(proof, "never_gives_up").holds is False
-    assert shows(proof, "never_gives_up") == ("fetch", "fetch", "fetch", "give_up")
+    assert shown(proof, "never_gives_up").path == ("fetch", "fetch", "fetch", "give_up")
 
 
 def test_counterexamples_are_shortest_with_several_properties_open():
     late = always("no_third", "Never three tries.", lambda move: move.attempt < 9 and not move.last, reads=())
     proof = prove(retrying(3, claims=(never_gives_up(), late)))
-    assert shows(proof, "no_third") == ("fetch",)
-    assert shows(proof, "never_gives_up") == ("fetch",) * 4 + ("give_up",)
+    assert shown(proof, "no_third").path == ("fetch",)
+    assert shown(proof, "never_gives_up").path == ("fetch",) * 4 + ("give_up",)
 
 
 def test_a_broken_bound_is_shown_by_a_shortest_run_beyond_it():
     proof = prove(retrying(4, bound=3))
     assert verdict(proof, "at_most_3_executions").detail == "the longest run executes 6"
-    assert len(shows(proof, "at_most_3_executions")) == 4
+    assert len(shown(proof, "at_most_3_executions").path) == 4
 
 
 def test_a_bound_that_is_not_reached_does_not_hold():
@@ -96,7 +83,7 @@ def test_a_property_may_remember_earlier_moves():
         remember=lambda count, move: count + (move.node == "fetch"),
     )
     proof = prove(retrying(3, claims=(twice,)))
-    assert shows(proof, "one_retry") == ("fetch", "fetch", "fetch")
+    assert shown(proof, "one_retry").path == ("fetch", "fetch", "fetch")
     assert verdict(prove(retrying(1, claims=(twice,))), "one_retry").holds is True
 
 
@@ -111,7 +98,7 @@ def test_a_property_that_reads_beside_the_projection_gets_a_space_of_its_own():
     proof = prove(model)
     assert proof.space.projection == ()
     assert verdict(proof, "no_bad_note").holds is False
-    assert shows(proof, "no_bad_note") == ("a", "b")
+    assert shown(proof, "no_bad_note").path == ("a", "b")
 
 
 def test_a_property_that_reads_what_it_does_not_declare_is_refused():
@@ -162,7 +149,7 @@ def test_an_unbounded_counter_behind_a_loop_is_a_lasso_and_its_guard_is_never_ta
     assert "router.TOO_MANY" in proof.never_taken
     assert verdict(proof, "every_run_ends").holds is False
     assert verdict(proof, "rule_taken:router.TOO_MANY").holds is None
-    path = shows(proof, "every_run_ends")
+    path = shown(proof, "every_run_ends").path
     assert len(path) == 60
     assert path[:6] == ("router", "work", "review", "note", "router", "work")
 
@@ -174,12 +161,29 @@ def test_a_growing_counter_that_does_end_the_loop_is_not_called_a_lasso():
     graph.add_conditional_edges(
         "a", Decision([Rule("end", "OVER", over), Rule("again", "MORE")]), {"end": END, "again": "a"}
     )
-    model = Model("counting", graph.compile(), {"a": {"step": lambda s: {"steps": s["steps"] + 1}}})
+    outcomes = {"a": {"step": lambda s: {"steps": s["steps"] + 1}}}
+    model = Model("counting", graph.compile(recursion_limit=6000), outcomes)
     proof = prove(model, max_states=1000)
     assert proof.lasso is None
     assert verdict(proof, "every_run_ends").holds is None
     assert "not proven" in proof.text()
     assert prove(model).holds
+    # Within the budget it is seen to meet a smaller limit.
+    short = prove(dataclasses.replace(model, graph=graph.compile(recursion_limit=100)), max_states=1000)
+    assert (short.lasso, verdict(short, "every_run_ends").holds) == (None, False)
+    assert shown(short, "every_run_ends").stop == "limit"
+
+
+@pytest.mark.parametrize("limit", [2, 3])
+def test_a_run_that_would_end_after_its_recursion_limit_does_not_end(limit):
+    graph = StateGraph(["x"], name="long")
+    for name in "abc":
+        graph.add_node(name, idle)
+    graph.add_edge(START, "a").add_edge("a", "b").add_edge("b", "c").add_edge("c", END)
+    proof = prove(Model("long", graph.compile(recursion_limit=limit), {name: {"ok": {}} for name in "abc"}))
+    assert [verdict(proof, name).holds for name in ("every_run_ends", "no_error")] == [limit == 3] * 2
+    if limit == 2:
+        assert (shown(proof, "no_error").stop, shown(proof, "no_error").path) == ("limit", ("a", "b"))
 
 
 def test_a_cycle_of_control_states_is_a_lasso():
@@ -188,7 +192,7 @@ def test_a_cycle_of_control_states_is_a_lasso():
     assert proof.reason == "a run may go on for ever: the graph has an unresolved cycle"
     assert proof.lasso is not None
     assert proof.lasso.loop == (("fetch", "failed"),)
-    assert len(shows(proof, "every_run_ends")) == 100
+    assert len(shown(proof, "every_run_ends").path) == 100
     assert verdict(proof, "at_most_5_executions").holds is False
     document = proof.to_json()
     assert document["scripts"] is None
@@ -228,7 +232,7 @@ def test_a_condition_that_raises_is_an_error_and_not_false():
     found = verdict(proof, "no_error")
     assert found.holds is False
     assert "condition 'odd'" in found.detail
-    assert shows(proof, "no_error") == ()
+    assert shown(proof, "no_error").path == ()
 
 
 def test_a_condition_that_would_raise_behind_the_one_that_decided_is_reported_too():
@@ -237,7 +241,7 @@ def test_a_condition_that_would_raise_behind_the_one_that_decided_is_reported_to
     proof = prove(only_fine)
     assert verdict(proof, "no_error").holds is False
     assert "sttaus" in verdict(proof, "no_error").detail
-    assert shows(proof, "no_error") == ("ask",)
+    assert shown(proof, "no_error").path == ("ask",)
 
 
 def test_an_undeclared_read_is_found():
@@ -326,8 +330,8 @@ def test_the_counterexample_is_the_shortest_whole_run():
     plain = always("only_a", "Nothing but a.", lambda move: move.node == "a")
     counted = always("one_move", "One move.", lambda move, n: n <= 1, start=0, remember=lambda n, move: n + 1)
     proof = prove(Model("detour", graph.compile(), outcomes, (plain, counted)))
-    assert shows(proof, "only_a") == ("a", "e")
-    assert shows(proof, "one_move") == ("a", "e")
+    assert shown(proof, "only_a").path == ("a", "e")
+    assert shown(proof, "one_move").path == ("a", "e")
 
 
 def test_a_memory_that_is_not_hashable_is_refused():

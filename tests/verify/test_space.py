@@ -23,7 +23,7 @@ from diagnosis.runtime import (
     StateGraph,
     freeze,
 )
-from diagnosis.verify import explore
+from diagnosis.verify import StateSpace, explore
 from diagnosis.verify.canonical import canonical, size
 from diagnosis.verify.reads import declared_reads
 
@@ -140,7 +140,7 @@ def test_an_outcome_function_that_raises_is_reported_as_an_error():
     graph = StateGraph(["x"]).add_node("a", idle).add_edge(START, "a").add_edge("a", END).compile()
     space = explore(Model("m", graph, {"a": {"boom": lambda state: 1 / 0}}))
     assert [edge.error for edge in space.transitions] == [
-        "outcome 'boom' of node 'a' raised ZeroDivisionError: division by zero"
+        "node 'a', attempt 1, raised ZeroDivisionError: division by zero"
     ]
 
 
@@ -260,3 +260,12 @@ def test_the_clock_is_looked_at_for_every_state():
     began = time.monotonic()
     assert not explore(model, max_seconds=0.2).complete
     assert time.monotonic() - began < 20
+
+
+def test_a_search_may_be_bounded_in_depth():
+    whole = explore(retrying())
+    space = StateSpace(retrying(), max_depth=2)
+    assert max(space.depths) == 2
+    assert space.stopped == "the budget of 2 node executions was used up"
+    assert space.states == whole.states[: len(space.states)]
+    assert StateSpace(retrying(), max_depth=max(whole.depths)).complete

@@ -20,6 +20,15 @@ from diagnosis.views.labels import columns, escaped, identifiers, visible, wrapp
         ("\u00a0", " "),
         ("👩\u200d💻", "👩\u200d💻"),
         ("\ufffe", "\\ufffe"),
+        ("a\u2060b", "a\\u2060b"),
+        ("a\u200bb\u00adc", "a\\u200bb\\xadc"),
+        ("a\u3164\u2800b\u115f", "a\\u3164\\u2800b\\u115f"),
+        ("a\u200db", "a\\u200db"),
+        ("a\ufe0fb", "a\\ufe0fb"),
+        ("\u200ca", "\\u200ca"),
+        ("نمی\u200cشود", "نمی\u200cشود"),
+        ("نمی\u200c\u200cشود", "نمی\u200c\\u200cشود"),
+        ("❤\ufe0f\u200d🔥", "❤\ufe0f\u200d🔥"),
     ],
 )
 def test_what_cannot_be_seen_is_spelled_out(text: str, shown: str) -> None:

@@ -252,13 +252,17 @@ def test_coverage_is_summed_up_by_kind() -> None:
         "total": "int64",
         "percent": "float64",
         "missing": "string",
+        "infeasible": "string",
+        "undecided": "string",
     }
     assert list(frame["kind"]) == list(KINDS)
-    assert rows(frame)[0] == ("node", 6, 8, 75.0, "evidence_retry, fallback")
+    assert rows(frame)[0] == ("node", 6, 8, 75.0, "evidence_retry, fallback", "", "")
+    unreached = coverage_summary(measure(small_model(), []))
+    assert rows(unreached)[1] == ("route", 0, 4, 0.0, "ask.good, ask.again, check.yes, check.no", "ask.doubtful", "")
 
 
 def test_only_complete_coverage_says_100_per_cent() -> None:
-    from diagnosis.views.tables import _percent
+    from diagnosis.views.coverage_tables import _percent
 
     assert _percent(100 * 2999 / 3000) == 99.9
     assert _percent(100.0) == 100.0
@@ -273,14 +277,15 @@ def test_coverage_items_can_be_chosen_by_kind() -> None:
         "covered": "bool",
         "hits": "int64",
         "feasible": "bool",
+        "standing": "string",
     }
     assert len(frame) == len(coverage.items)
     assert rows(coverage_table(coverage, "route")) == [
-        ("route", "ask.good", True, 1, True),
-        ("route", "ask.doubtful", False, 0, False),
-        ("route", "ask.again", False, 0, True),
-        ("route", "check.yes", False, 0, True),
-        ("route", "check.no", True, 1, True),
+        ("route", "ask.good", True, 1, True, "covered"),
+        ("route", "ask.doubtful", False, 0, False, "infeasible"),
+        ("route", "ask.again", False, 0, True, "missing"),
+        ("route", "check.yes", False, 0, True, "missing"),
+        ("route", "check.no", True, 1, True, "covered"),
     ]
 
 

@@ -43,6 +43,27 @@ def test_control_characters_are_shown_and_not_obeyed():
     assert safe("中文 é <b>") == "中文 é <b>"
 
 
+def test_a_name_with_line_breaks_stays_in_its_line():
+    name = "b\nFAIL  b\r\u2028c"
+    graph = StateGraph(["x"], name="small").add_node(name, lambda state: {}).add_edge(START, name)
+    own = Model("small", graph.add_edge(name, END, reason="R\nS").compile(), {name: {"x": {}, "y\nz": {"x": 1}}})
+    result = run_scenario(Scenario.parse({"name": "s", "graph": "small", "script": {name: ["x"]}}), own)
+    text = written(lambda out: out.suite(SuiteResult((result,))))
+    shown = "b\\nFAIL  b\\r\\u2028c"
+    assert text.splitlines() == [
+        "pass  s",
+        f"      {shown}",
+        f"      ended after 1 node execution at {shown} (R\\nS)",
+        "1 passed, 0 failed, 0 refused",
+    ]
+    rows = written(lambda out: out.terminations(SuiteResult((result,)))).splitlines()
+    assert len(rows) == 2
+    assert rows[1].startswith("R\\nS")
+    assert shown in rows[1]
+    missing = written(lambda out: out.coverage(measure(own, [result.run]))).splitlines()
+    assert f"missing outcome: {shown}.y\\nz" in missing
+
+
 def test_lines_stay_whole_in_a_file_and_wrap_in_a_terminal(monkeypatch):
     long = "word " * 60
     assert len(written(lambda out: out.line(long)).splitlines()) == 1
@@ -106,7 +127,7 @@ def test_coverage_tells_where_feasibility_is_not_proven():
 
 
 def test_a_proof_without_any_taken_rule_is_written_too():
-    proof = SimpleNamespace(counted="nothing", verdicts=(), never_taken=())
+    proof = SimpleNamespace(counted="nothing", verdicts=(), never_taken=(), warnings=(), unbounded=())
     assert "0 of 0 properties hold" in written(lambda out: out.proof(proof))
     assert "each of 2 rules is taken by some script" in written(lambda out: out.proof(prove(model())))
 

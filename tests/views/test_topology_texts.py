@@ -1,6 +1,7 @@
 """Mermaid and PlantUML hold every node, edge and label, and hostile labels stay text."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from drawn_graphs import (
@@ -9,14 +10,15 @@ from drawn_graphs import (
     hostile_boxes,
     hostile_forks,
     hostile_graph,
+    idle,
     rule_fork,
     small_graph,
     with_subgraph,
 )
 
 from diagnosis.catalog import diagnosis_model
-from diagnosis.runtime import END, START, CompiledGraph, Topology, TopologyEdge
-from diagnosis.views import mermaid_text, plantuml_text
+from diagnosis.runtime import END, START, CompiledGraph, StateGraph, Topology, TopologyEdge
+from diagnosis.views import dot_text, mermaid_text, plantuml_text
 from diagnosis.views.labels import visible
 from diagnosis.views.marks import Marks
 
@@ -188,6 +190,18 @@ def test_what_would_break_a_line_or_underline_is_kept_apart() -> None:
     assert "one#92;#8288;ntwo" in mermaid_text(graph) or "one#92;\u2060ntwo" in mermaid_text(graph)
     assert "__u__" not in plantuml_text(graph)
     assert "[[" not in plantuml_text(graph)
+
+
+@pytest.mark.parametrize("text", [dot_text, mermaid_text, plantuml_text])
+@pytest.mark.parametrize(
+    "hidden", ["\u2060", "\u200b", "\u3164", "\u200d", "\x1b", "\x07", "\r", "\n", "\\n", "\u2028"]
+)
+def test_no_text_holds_what_nobody_sees(text: Callable[[Topology], str], hidden: str) -> None:
+    name = f"a{hidden}b"
+    graph = StateGraph(["x"], name=name).add_node(name, idle, kind=name).add_edge(START, name)
+    made = text(graph.add_edge(name, END, reason=name).compile().topology)
+    assert [ascii(char) for char in made if not char.isprintable() and char not in "\n\t"] == []
+    assert hidden in ("\n", "\\n") or hidden not in made
 
 
 def test_a_graph_with_gotos_in_mermaid() -> None:
