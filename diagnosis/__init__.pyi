@@ -70,6 +70,12 @@ from .runtime import (
     Append as Append,
 )
 from .runtime import (
+    Barrier as Barrier,
+)
+from .runtime import (
+    Boundary as Boundary,
+)
+from .runtime import (
     Command as Command,
 )
 from .runtime import (
@@ -225,6 +231,12 @@ from .runtime import (
 from .runtime import (
     thaw as thaw,
 )
+from .scale import (
+    NotImportableError as NotImportableError,
+)
+from .scale import (
+    WorkersError as WorkersError,
+)
 from .scenarios import (
     DocumentError as DocumentError,
 )
@@ -316,6 +328,9 @@ from .verify import (
     BaselineError as BaselineError,
 )
 from .verify import (
+    Chances as Chances,
+)
+from .verify import (
     Change as Change,
 )
 from .verify import (
@@ -340,7 +355,19 @@ from .verify import (
     Ending as Ending,
 )
 from .verify import (
+    Flow as Flow,
+)
+from .verify import (
+    FlowError as FlowError,
+)
+from .verify import (
     Lasso as Lasso,
+)
+from .verify import (
+    Odds as Odds,
+)
+from .verify import (
+    OddsError as OddsError,
 )
 from .verify import (
     Proof as Proof,
@@ -361,6 +388,9 @@ from .verify import (
     Verdict as Verdict,
 )
 from .verify import (
+    check_flow as check_flow,
+)
+from .verify import (
     collecting as collecting,
 )
 from .verify import (
@@ -371,6 +401,9 @@ from .verify import (
 )
 from .verify import (
     measure as measure,
+)
+from .verify import (
+    outcome_odds as outcome_odds,
 )
 from .verify import (
     prove as prove,
@@ -400,6 +433,9 @@ from .views import (
     RenderError as RenderError,
 )
 from .views import (
+    barriers_table as barriers_table,
+)
+from .views import (
     changes_table as changes_table,
 )
 from .views import (
@@ -421,16 +457,25 @@ from .views import (
     durations_table as durations_table,
 )
 from .views import (
+    ending_odds_table as ending_odds_table,
+)
+from .views import (
     endings_table as endings_table,
 )
 from .views import (
     events_table as events_table,
 )
 from .views import (
+    executions_table as executions_table,
+)
+from .views import (
     explanation_table as explanation_table,
 )
 from .views import (
     findings_table as findings_table,
+)
+from .views import (
+    flow_table as flow_table,
 )
 from .views import (
     lengths_table as lengths_table,
@@ -460,6 +505,9 @@ from .views import (
     save_coverage as save_coverage,
 )
 from .views import (
+    sensitivity_table as sensitivity_table,
+)
+from .views import (
     shipped_notebooks as shipped_notebooks,
 )
 from .views import (
@@ -478,6 +526,9 @@ from .views import (
     trace_endings_table as trace_endings_table,
 )
 from .views import (
+    vary_table as vary_table,
+)
+from .views import (
     write_report as write_report,
 )
 
@@ -491,8 +542,11 @@ __all__ = [
     "ActionError",
     "Actions",
     "Append",
+    "Barrier",
     "Baseline",
     "BaselineError",
+    "Boundary",
+    "Chances",
     "Change",
     "Changed",
     "Collector",
@@ -523,6 +577,8 @@ __all__ = [
     "ExportError",
     "FileError",
     "Finding",
+    "Flow",
+    "FlowError",
     "Fork",
     "FrozenError",
     "InputError",
@@ -536,6 +592,9 @@ __all__ = [
     "Mutant",
     "MutantResult",
     "MutationReport",
+    "NotImportableError",
+    "Odds",
+    "OddsError",
     "OrchestrationEvent",
     "OrchestrationTrace",
     "OwnershipError",
@@ -573,12 +632,15 @@ __all__ = [
     "UnmappedRouteError",
     "ValueRefusedError",
     "Verdict",
+    "WorkersError",
     "always",
+    "barriers_table",
     "bound",
     "build_graph",
     "build_trace",
     "case_of",
     "changes_table",
+    "check_flow",
     "check_traces",
     "classes_table",
     "collecting",
@@ -589,16 +651,19 @@ __all__ = [
     "diagnosis_model",
     "draw",
     "durations_table",
+    "ending_odds_table",
     "endings_table",
     "ends",
     "event_log",
     "events_table",
     "eventually",
+    "executions_table",
     "explanation_table",
     "explore",
     "export",
     "findings_table",
     "fingerprint",
+    "flow_table",
     "freeze",
     "lengths_table",
     "load",
@@ -609,6 +674,7 @@ __all__ = [
     "mutants_of",
     "mutate",
     "never_after",
+    "outcome_odds",
     "production_table",
     "promela",
     "proof_junit",
@@ -624,6 +690,7 @@ __all__ = [
     "save_coverage",
     "scenario_for",
     "scenario_text",
+    "sensitivity_table",
     "shipped",
     "shipped_names",
     "shipped_notebooks",
@@ -639,6 +706,7 @@ __all__ = [
     "trace_endings_table",
     "trace_items",
     "trace_of",
+    "vary_table",
     "vectors",
     "write_csv",
     "write_report",

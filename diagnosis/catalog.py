@@ -11,9 +11,11 @@ from diagnosis.alphabet import DiagnosisForms, alphabet, classify
 from diagnosis.contract import PROPERTIES
 from diagnosis.factory import build_graph
 from diagnosis.runtime import DefinitionError, Model, State, one_of
+from diagnosis.scale import noted
 from diagnosis.state import COUNTERS
 from diagnosis.topology import GRAPH, LONGEST_RUN, NODES
 from diagnosis.trace import summary_of, trace_of
+from diagnosis.trust import BOUNDARY
 
 
 async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
@@ -23,7 +25,7 @@ async def _unscripted(state: State, config: object) -> Mapping[str, Any]:
 @cache
 def diagnosis_model() -> Model:
     """Give the Chat Diagnosis graph as a model: graph, alphabet, short forms, properties."""
-    return Model(
+    model = Model(
         GRAPH,
         build_graph(Actions(**dict.fromkeys(NODES, _unscripted))),
         alphabet(),
@@ -34,7 +36,9 @@ def diagnosis_model() -> Model:
         classify=classify,
         trace=trace_of,
         summary=summary_of,
+        boundary=BOUNDARY,
     )
+    return noted(model, f"{__name__}:diagnosis_model")
 
 
 _SHIPPED = {GRAPH: diagnosis_model}

@@ -11,8 +11,10 @@ from diagnosis.commands.coverage import coverage
 from diagnosis.commands.diff import diff
 from diagnosis.commands.draw import draw
 from diagnosis.commands.export import export
+from diagnosis.commands.flow import flow
 from diagnosis.commands.lab import lab
 from diagnosis.commands.mutate import mutate
+from diagnosis.commands.odds import odds
 from diagnosis.commands.run import run
 from diagnosis.commands.tour import tour
 from diagnosis.commands.trace import trace
@@ -29,7 +31,7 @@ def app() -> None:
     """
 
 
-for _command in (tour, run, coverage, mutate, verify, diff, trace, draw, export, lab):
+for _command in (tour, run, coverage, mutate, verify, diff, flow, odds, trace, draw, export, lab):
     app.add_command(_command)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from diagnosis.catalog import shipped, shipped_names
 from diagnosis.process import RefusedError, where
 from diagnosis.runtime import Model, one_of, told
+from diagnosis.scale import import_model, noted
 
 _ALLOWED = "allowed: NAME=module:attribute, such as mine=my_graphs:model"
 
@@ -32,18 +31,14 @@ def model_at(spec: str) -> Model:
         here = str(Path.cwd())
         if "" not in sys.path and here not in sys.path:
             sys.path.insert(0, here)
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-        if callable(found) and not isinstance(found, Model):
-            found = found()
+        found = import_model(spec)
     except (Exception, SystemExit) as error:
         raise RefusedError(f"--graph: {spec} cannot be loaded: {told(error)}{where(error)}") from None
     if not isinstance(found, Model):
         raise RefusedError(
             f"--graph: {spec} is {type(found).__name__}; allowed: a diagnosis.Model, or a function that gives one"
         )
-    return found
+    return noted(found, spec)
 
 
 class Models(Mapping[str, Model]):
@@ -65,7 +60,7 @@ class Models(Mapping[str, Model]):
             if name in self._own:
                 raise RefusedError(f"--graph: {name!r} is given twice; give each graph its own name")
             # Under the name that files are to use.
-            self._own[name] = dataclasses.replace(model_at(spec), name=name)
+            self._own[name] = noted(dataclasses.replace(model_at(spec), name=name), spec)
 
     def __getitem__(self, name: str) -> Model:
         if name in self._own:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -224,3 +225,38 @@ def test_every_finding_and_kind_of_property_has_its_line():
     for name in ("always", "sometimes", "never_after", "eventually", "ends", "bound"):
         assert callable(getattr(properties, name))
         assert f"| `{name}" in page, name
+
+
+def test_the_example_with_processes_proves_the_shipped_graph(tmp_path):
+    script = tmp_path / "in_processes.py"
+    script.write_text(block("scale.md", "python"))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1165 control states, 1517 transitions, 10903 complete scripts")
+
+
+def test_the_boundary_that_is_shown_holds_and_breaks_when_its_code_leaks(here, monkeypatch):
+    text = block("flow.md", "python")
+    (here / "my_flow.py").write_text(text)
+    (here / "my_leak.py").write_text(text.replace('if page.get("checked") is True', 'if page.get("checked")'))
+    try:
+        held = call("flow", "my_flow:model")
+        assert held.exit_code == 0, held.output
+        assert call("flow", "my_flow:model", "--scripts").exit_code == 0
+        leaking = call("flow", "my_leak:model")
+        assert leaking.exit_code == 1
+        assert "search.unchecked reaches quotes" in leaking.stdout.replace("\n", " ")
+    finally:
+        for name in ("my_flow", "my_leak"):
+            sys.modules.pop(name, None)
+
+
+def test_the_odds_that_are_shown_can_be_computed_drawn_and_varied(here):
+    (here / "odds.yaml").write_text(block("odds.md", "yaml"))
+    assert call("odds", "--odds", "odds.yaml", "-o", "odds.svg").exit_code == 0
+    grid = ("--grid", "0,0.1,0.5")
+    varied = call("odds", "--odds", "odds.yaml", "--vary", "planner=FAILED,RETRYABLE_FAILED", *grid, "--json")
+    assert [point["share"]["exact"] for point in json.loads(varied.stdout)["grid"]] == ["0", "1/10", "1/2"]
+    shown: dict = {}
+    exec(block("odds.md", "python"), shown)
+    assert shown["chances"].odds.callers == ("planner", "verifier", "composer")
+    assert len(shown["table"]) == len(shown["chances"].endings)

@@ -45,9 +45,10 @@ def conda_packages(entries: list[Any]) -> tuple[dict[str, SpecifierSet], list[st
 
 
 def expected_packages(project: dict[str, Any]) -> dict[str, SpecifierSet]:
-    """What a conda user must get from conda: Python, the core dependencies and the lab, under conda's names."""
+    """What a conda user must get from conda: Python, the core dependencies, Dask and the lab, under conda's names."""
     wanted = {"python": SpecifierSet(project["requires-python"])}
-    for text in [*project["dependencies"], *project["optional-dependencies"]["lab"]]:
+    extras = project["optional-dependencies"]
+    for text in [*project["dependencies"], *extras["dask"], *extras["lab"]]:
         requirement = Requirement(text)
         name = canonicalize_name(requirement.name)
         if name not in PIP_ONLY:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +15,7 @@ import click
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED
 from diagnosis.runtime import Model
+from diagnosis.scale import process_pool
 from diagnosis.scenarios import Suite, SuiteResult, load, run_suite
 from diagnosis.verify import MAX_STATES, Coverage, Proof, StateSpace, explore, measure, prove
 from diagnosis.views.terminal import Terminal, progress, safe
@@ -94,6 +97,43 @@ def exploring(saved: str) -> Callable[[F], F]:
     return decorated
 
 
+def workers_option(command: F) -> F:
+    """Give a command the option --workers.
+
+    Args:
+        command: the command's function; it takes ``workers``.
+
+    Returns:
+        The function with the option.
+    """
+    return click.option(
+        "--workers",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help="Call the functions of the graph in N processes; by default in this one. The output is the same.",
+    )(command)
+
+
+@contextmanager
+def pool(workers: int | None) -> Iterator[Executor | None]:
+    """Give a pool of processes for the time of a command.
+
+    Args:
+        workers: how many; ``None`` for none.
+
+    Yields:
+        The pool, or ``None``.
+    """
+    if workers is None:
+        yield None
+        return
+    executor = process_pool(workers)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
 def terminal(as_json: bool) -> Terminal:
     """Give the stream that tables go to.
 
@@ -119,17 +159,18 @@ def loaded(paths: tuple[Path, ...], models: Models) -> Suite:
     return load([str(path) for path in paths], models)
 
 
-def ran(suite: Suite) -> SuiteResult:
+def ran(suite: Suite, executor: Executor | None = None) -> SuiteResult:
     """Run a suite under a progress bar.
 
     Args:
         suite: the scenarios.
+        executor: the workers that run them, if any.
 
     Returns:
         What came out.
     """
     with progress("running scenarios", len(suite.cases)) as advance:
-        return run_suite(suite, progress=lambda result: advance())
+        return run_suite(suite, progress=lambda result: advance(), executor=executor)
 
 
 def status_of(result: SuiteResult, holds: bool = True) -> int:
@@ -181,6 +222,7 @@ def proven(
     interrupted: Callable[[], bool] | None = None,
     *,
     interleave: bool = False,
+    executor: Executor | None = None,
 ) -> Proof:
     """Prove a graph under a progress bar.
 
@@ -192,6 +234,7 @@ def proven(
         max_memory: the budget of memory: MiB that the process may hold.
         interrupted: asked now and then whether to stop, as if a budget were used up.
         interleave: whether branches move in any order too.
+        executor: the workers, if any.
 
     Returns:
         The proof.
@@ -205,6 +248,7 @@ def proven(
             max_memory=max_memory,
             interrupted=interrupted,
             progress=advance,
+            executor=executor,
         )
 
 

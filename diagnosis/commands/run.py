@@ -6,12 +6,24 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import JUNIT, REQUIRED_PATHS, NonEmptyPath, common, loaded, ran, status_of, terminal
+from diagnosis.commands.options import (
+    JUNIT,
+    REQUIRED_PATHS,
+    NonEmptyPath,
+    common,
+    loaded,
+    pool,
+    ran,
+    status_of,
+    terminal,
+    workers_option,
+)
 from diagnosis.graphs import Models
-from diagnosis.process import print_json
+from diagnosis.process import REFUSED, print_json
+from diagnosis.scale import WorkersError
 from diagnosis.scenarios import Suite, SuiteResult, write_scenario
 from diagnosis.scenarios import minimise as minimised
-from diagnosis.views.terminal import Terminal, progress
+from diagnosis.views.terminal import Terminal, progress, safe
 
 
 @click.command()
@@ -25,9 +37,15 @@ from diagnosis.views.terminal import Terminal, progress
     metavar="[=DIR]",
     help="Make each failing scenario as small as it can be, and save it there (build/minimised).",
 )
+@workers_option
 @common
 def run(
-    paths: tuple[Path, ...], junit: Path | None, minimise: Path | None, graphs: tuple[str, ...], as_json: bool
+    paths: tuple[Path, ...],
+    junit: Path | None,
+    minimise: Path | None,
+    workers: int | None,
+    graphs: tuple[str, ...],
+    as_json: bool,
 ) -> int:
     """Run scenario files or directories and compare each run with what it expects.
 
@@ -36,13 +54,22 @@ def run(
       diagnosis run data/scenarios
       diagnosis run mine.yaml --graph mine=my_graphs:model
       diagnosis run data/scenarios --junit run.xml --minimise
+      diagnosis run data/scenarios --workers 2
     """
     from diagnosis.scenarios.files import write_file
     from diagnosis.views.junit import suite_junit
 
-    suite = loaded(paths, Models(graphs))
-    result = ran(suite)
-    out = terminal(as_json)
+    suite, out = loaded(paths, Models(graphs)), terminal(as_json)
+    try:
+        with pool(workers) as executor:
+            result = ran(suite, executor)
+    except WorkersError as error:
+        out.suite(error.partial)
+        if not as_json:
+            raise
+        click.echo(f"diagnosis: {safe(str(error))}", err=True)
+        print_json({**error.partial.to_json(), "error": str(error)})
+        return REFUSED
     out.suite(result)
     saved = [] if minimise is None else _minimised(suite, result, minimise, out)
     if junit is not None:

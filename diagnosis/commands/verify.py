@@ -7,7 +7,17 @@ from pathlib import Path
 import click
 
 from diagnosis import __version__
-from diagnosis.commands.options import JUNIT, MEMORY, NonEmptyPath, common, exploring, proven, terminal
+from diagnosis.commands.options import (
+    JUNIT,
+    MEMORY,
+    NonEmptyPath,
+    common,
+    exploring,
+    pool,
+    proven,
+    terminal,
+    workers_option,
+)
 from diagnosis.exports import certificate, certificate_differences, certificate_text, read_certificate
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json, stopping
@@ -48,6 +58,7 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
     type=NonEmptyPath(path_type=Path, dir_okay=False),
     help="Prove again what a certificate says, with its budgets, and say what differs.",
 )
+@workers_option
 @common
 def verify(
     graph: str | None,
@@ -63,6 +74,7 @@ def verify(
     max_memory: int | None,
     written: Path | None,
     checked: Path | None,
+    workers: int | None,
     graphs: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -78,6 +90,7 @@ def verify(
       diagnosis verify my_graphs:model --strict --baseline accepted.json --junit verify.xml
       diagnosis verify --certificate proof.json
       diagnosis verify --check proof.json
+      diagnosis verify my_slow_graphs:model --workers 4
     """
     from diagnosis.views.junit import proof_junit
 
@@ -90,8 +103,17 @@ def verify(
         old = read_certificate(checked, model)
         max_states, max_seconds = old["budgets"]["max_states"], old["budgets"]["max_seconds"]
         interleave = bool(old.get("interleaved"))
-    with stopping() as interrupted:
-        proof = proven(model.name, model, max_states, max_seconds, max_memory, interrupted, interleave=interleave)
+    with stopping() as interrupted, pool(workers) as executor:
+        proof = proven(
+            model.name,
+            model,
+            max_states,
+            max_seconds,
+            max_memory,
+            interrupted,
+            interleave=interleave,
+            executor=executor,
+        )
     if write_baseline is not None:
         accepted = Baseline.of(proof)
         write_file(write_baseline, accepted.text().encode())

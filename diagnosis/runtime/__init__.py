@@ -1,5 +1,6 @@
 """The state-graph engine: keys, decisions, the pure step, runs, and what can be claimed of them."""
 
+from diagnosis.runtime.boundary import Barrier, Boundary, Voice
 from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import DEFAULT_LIMIT, CompiledGraph
 from diagnosis.runtime.decisions import (
@@ -83,6 +84,8 @@ __all__ = [
     "Action",
     "ActionError",
     "Append",
+    "Barrier",
+    "Boundary",
     "Child",
     "Choice",
     "Command",
@@ -159,6 +162,7 @@ __all__ = [
     "UnmappedRouteError",
     "Update",
     "ValueRefusedError",
+    "Voice",
     "Wait",
     "Winners",
     "always",

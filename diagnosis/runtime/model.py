@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from diagnosis.runtime.boundary import Boundary
 from diagnosis.runtime.commands import Command, Send, ways_of
 from diagnosis.runtime.compiled import CompiledGraph
 from diagnosis.runtime.decisions import Event, State, is_text
@@ -113,6 +114,7 @@ class Model(Shown):
         summary: ``(final node, final state) -> what the trace tells of the ending`` beside final node and reason; the
             final node is ``None`` of a run that did not end. By it, recorded traces are checked.
         input: what runs start with when explored.
+        boundary: what its text must not reach, where that is claimed.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Model(Shown):
     trace: Callable[[Run], Mapping[str, Any] | None] | None = None
     summary: Callable[[str | None, State], Mapping[str, Any]] | None = None
     input: Mapping[str, Any] = field(default_factory=dict)
+    boundary: Boundary | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.graph, CompiledGraph):
@@ -138,6 +141,10 @@ class Model(Shown):
             raise DefinitionError(
                 f"the properties of model {self.name!r} must be made by always, sometimes, "
                 "never_after, eventually, ends or bound"
+            )
+        if self.boundary is not None and not isinstance(self.boundary, Boundary):
+            raise DefinitionError(
+                f"the boundary of model {self.name!r} must be a Boundary, found {type(self.boundary).__name__}"
             )
         for what, function in (("classify", self.classify), ("trace", self.trace)):
             if function is not None and not callable(function):

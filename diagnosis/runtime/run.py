@@ -14,7 +14,7 @@ from diagnosis.runtime.display import Shown
 from diagnosis.runtime.errors import RunError
 from diagnosis.runtime.frozen import freeze
 from diagnosis.runtime.nodestep import Report
-from diagnosis.runtime.position import Place, Position
+from diagnosis.runtime.position import Place, Position, bracketed
 
 if TYPE_CHECKING:
     from diagnosis.runtime.compiled import CompiledGraph
@@ -122,6 +122,13 @@ class Run(Shown):
     def path(self) -> tuple[str, ...]:
         """The nodes in the order of their executions."""
         return tuple(event.node for event in self.events)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The path, where a node in a branch has the branch's place behind it, such as ``check[1]``."""
+        if not any(event.branch for event in self.events):
+            return self.path
+        return tuple(step.event.node + bracketed(step.position.path) for step in self.steps)
 
     @property
     def state(self) -> Mapping[str, Any]:

@@ -108,7 +108,7 @@ class Fakes:
                 raise ScriptedError(call.message)
             if callable(call):
                 return call(state)
-            for what, key in _written(call) if config.branch else ():
+            for what, key in _written(call) if branched and config.branch else ():
                 # The runtime would say so too, but a fork that waits for any_of would go on without the branch.
                 if key not in definition.keys:
                     raise StrayKeyError(f"node {node!r} {what} {key!r}, {definition.undeclared(node, key)}")

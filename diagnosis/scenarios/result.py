@@ -62,6 +62,16 @@ class ScenarioResult(Shown):
         """The text of the run's error, or ``None`` where it ended."""
         return None if self.run.error is None else str(self.run.error)
 
+    @property
+    def summary(self) -> str:
+        """One line that says how the run stopped."""
+        return self.run.summary
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The path, where a node in a branch has the branch's place behind it, such as ``check[1]``."""
+        return self.run.places
+
     def to_json(self) -> dict[str, Any]:
         """Give the result as plain data for JSON."""
         return {
@@ -81,7 +91,7 @@ class ScenarioResult(Shown):
         if self.scenario.title:
             lines[0] += f": {self.scenario.title}"
         lines.append(f"      {' > '.join(self.path) or 'nothing was executed'}")
-        lines.append(f"      {self.run.summary}")
+        lines.append(f"      {self.summary}")
         lines += [f"      - {mismatch}" for mismatch in self.mismatches]
         return "\n".join(lines)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import Any
 
 from diagnosis.runtime import CompiledGraph, Model, Run, Winners, thaw
+from diagnosis.scale import WorkersError
 from diagnosis.scenarios.compare import differences, transitions_of
 from diagnosis.scenarios.fakes import Fakes
 from diagnosis.scenarios.result import ScenarioResult, SuiteResult
@@ -60,7 +62,11 @@ def play(case: Case) -> tuple[Run, tuple[str, ...]]:
 
 
 def run_suite(
-    suite: Suite, models: Models | None = None, progress: Callable[[ScenarioResult], object] | None = None
+    suite: Suite,
+    models: Models | None = None,
+    progress: Callable[[ScenarioResult], object] | None = None,
+    *,
+    executor: Executor | None = None,
 ) -> SuiteResult:
     """Run every scenario of a suite.
 
@@ -68,18 +74,38 @@ def run_suite(
         suite: the suite.
         models: the models to run with; those it was loaded with where absent.
         progress: called with each result as it comes.
+        executor: workers that run them, such as a ``ProcessPoolExecutor``, or Dask's ``Client.get_executor()``; none
+            where absent. What comes out is the same.
 
     Raises:
         DocumentError: a scenario does not fit its graph among ``models``.
+        NotImportableError: there is an executor, and its workers cannot import a model.
+        WorkersError: they were lost; its ``partial`` is a result with the scenarios that had run.
     """
-    results = []
-    for case in suite.cases:
-        model = case.model if models is None else model_named(case.scenario.graph, models)
-        result = run_case(case) if model is case.model else run_scenario(case.scenario, model, file=case.file)
-        results.append(result)
-        if progress is not None:
-            progress(result)
+    cases = suite.cases if models is None else [_case_with(case, models) for case in suite.cases]
+    results: list[ScenarioResult] = []
+    coming: Iterator[ScenarioResult] = map(run_case, cases)
+    if executor is not None:
+        from diagnosis.scenarios.sweep import sweep  # it runs scenarios one by one as well
+
+        coming = sweep(cases, executor)
+    try:
+        for result in coming:
+            results.append(result)
+            if progress is not None:
+                progress(result)
+    except WorkersError as error:
+        raise WorkersError(
+            f"{error}; {len(results)} of {len(cases)} scenarios had run, and are in the error's 'partial'; "
+            "run the others again with other workers, or without an executor",
+            SuiteResult(tuple(results), suite.refused),
+        ) from error
     return SuiteResult(tuple(results), suite.refused)
+
+
+def _case_with(case: Case, models: Models) -> Case:
+    model = model_named(case.scenario.graph, models)
+    return case if model is case.model else Case(case.scenario, case.file, model, Script.of(case.scenario, model))
 
 
 def observed(run: Run, model: Model) -> Expect:

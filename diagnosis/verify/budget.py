@@ -78,6 +78,16 @@ class Budget:
             self._spent = found
         return found
 
+    def left(self, part: float = 1.0) -> float | None:
+        """Give the seconds that are left; ``None`` where they have no end.
+
+        Args:
+            part: how much of the time counts, from 0 to 1.
+        """
+        if self._max_seconds is None:
+            return None
+        return max(part * self._max_seconds - (time.monotonic() - self._began), 0.0)
+
     def _found(self, part: float) -> str | None:
         if self._interrupted is not None and self._interrupted():
             self.only_time = False

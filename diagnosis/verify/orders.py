@@ -76,6 +76,12 @@ class Orders:
             return verdict if shown else Verdict(claim, None, f"bound hit, not proven: {why}")
         if verdict.holds is None:
             return replace(verdict, holds=holds, detail="seen with branches in any order")
+        absorbed = self.space.races.absorbed
+        if verdict.holds and not holds and claim.name == "no_error" and absorbed is not None:
+            # In order, a branch declared before fails each time, so that this one is never executed.
+            fork, branch = absorbed.by
+            detail = f"{absorbed.error}; it takes another order than that of declaration, and {branch!r} loses {fork!r}"
+            return replace(verdict, holds=False, detail=detail)
         if holds is not verdict.holds:
             raise DisagreementError(
                 f"the verdict on property {claim.name!r} of model {self._model.name!r} is {verdict.word!r} with "
@@ -140,16 +146,13 @@ class Orders:
 
     def _tells(self, space: StateSpace, test: Callable[[Transition], bool]) -> bool:
         """Tell whether some run tells of a transition that passes a test."""
-        numbers = {
-            id(edge): number for number, edge in enumerate(space.transitions) if edge.choice is not None and test(edge)
-        }
-        if not numbers:
+        passing = {id(edge) for edge in space.transitions if edge.choice is not None and test(edge)}
+        if not passing:
             return False
-
-        def note(edge: Transition) -> Kept:
-            return (numbers[id(edge)],) if id(edge) in numbers else ()
-
-        return self._found(Telling[Kept](space, (), _joined, note, lambda memory, log: (memory, bool(log))))
+        # Whether there was one in a branch is all that has to be noted.
+        return self._found(
+            Telling[bool](space, False, _either, lambda edge: id(edge) in passing, lambda memory, log: (memory, log))
+        )
 
     def _remembers(self, space: StateSpace, sight: Sight, start: Any) -> bool:
         """Tell whether some run is told in an order that decides a property with a memory."""
@@ -169,10 +172,14 @@ class Orders:
 
         return self._found(Telling[Kept](space, (), _joined, note, fold, start))
 
-    def _found(self, telling: Telling[Kept]) -> bool:
+    def _found(self, telling: Telling[Any]) -> bool:
         found = telling.search()
         self._cut = self._cut or found.cut
         return found.hit
+
+
+def _either(one: bool, other: bool) -> bool:
+    return one or other
 
 
 def _joined(one: Kept, other: Kept) -> Kept:

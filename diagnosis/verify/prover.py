@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -85,6 +86,7 @@ def prove(
     max_memory: int | None = None,
     interrupted: Callable[[], bool] | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Proof:
     """Explore every outcome script of a model and evaluate each property.
 
@@ -97,6 +99,7 @@ def prove(
         max_memory: the budget of memory: MiB that the process may hold; none where absent.
         interrupted: asked now and then whether to stop, as if a budget were used up.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model; see :func:`~diagnosis.verify.space.explore`.
 
     Returns:
         A verdict for each property. Where a budget is used up first, what was not found is not proven.
@@ -105,12 +108,14 @@ def prove(
         DefinitionError: it is no model.
         PropertyError: a property's predicate raised, or read a key that it does not declare.
         DisagreementError: interleaved, a property holds in one way and not in the other.
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is the space that had been explored.
     """
     if not isinstance(model, Model):
         raise DefinitionError(f"a proof needs a Model, found {type(model).__name__}; see diagnosis.Model")
     budget = Budget(max_seconds, max_memory, interrupted)
-    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget)
-    prover = _Prover(space, max_states, budget)
+    space = StateSpace(model, max_states=max_states, progress=progress, budget=budget, executor=executor)
+    prover = _Prover(space, max_states, budget, executor)
     verdicts = prover.verdicts()
     if not interleave:
         return Proof(model, space, verdicts, prover.lasso)
@@ -124,10 +129,10 @@ def _cut_off(space: StateSpace) -> bool:
 
 
 class _Prover:
-    def __init__(self, space: StateSpace, max_states: int, budget: Budget) -> None:
+    def __init__(self, space: StateSpace, max_states: int, budget: Budget, executor: Executor | None) -> None:
         self.space = space
         self.model = space.model
-        self._max_states, self._budget = max_states, budget
+        self._max_states, self._budget, self._executor = max_states, budget, executor
         self.lasso = find_lasso(space)
         if self.lasso is None and _cut_off(space):
             self.lasso = self._walks.lasso
@@ -152,7 +157,8 @@ class _Prover:
     def _walks(self) -> _Prover:
         """What looks at single walks beyond what a packed search could afford, as at a space of their own."""
         # No state may be expanded, so that all of the space is walks.
-        return _Prover(StateSpace(self.model, max_states=0, budget=self._budget, packed=False), 0, self._budget)
+        walks = StateSpace(self.model, max_states=0, budget=self._budget, packed=False)
+        return _Prover(walks, 0, self._budget, None)
 
     def _explored(self, claim: Property) -> Verdict:
         if claim.test is None:
@@ -167,9 +173,13 @@ class _Prover:
     def _wider(self, reads: frozenset[str]) -> StateSpace:
         """Explore with further keys in the projection, within what is left of the budget."""
         if reads not in self._spaces:
-            packed = None if self._max_states else False
             self._spaces[reads] = StateSpace(
-                self.model, extra=reads, max_states=self._max_states, budget=self._budget, packed=packed
+                self.model,
+                extra=reads,
+                max_states=self._max_states,
+                budget=self._budget,
+                packed=None if self._max_states else False,
+                executor=self._executor,
             )
         return self._spaces[reads]
 

@@ -14,10 +14,14 @@ class Recorder(Mapping[str, Any]):
     Args:
         state: the state.
         order: where the keys are noted too, in the order in which they are read.
+
+    Attributes:
+        plain: the state itself, for a look that is not to be remembered.
+        reads: the keys that were read.
     """
 
     def __init__(self, state: Mapping[str, Any], order: dict[str, None] | None = None) -> None:
-        self._state = state
+        self.plain = self._state = state
         self._order = {} if order is None else order
         self.reads: set[str] = set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -21,6 +22,8 @@ from diagnosis.runtime import (
     movable,
 )
 from diagnosis.runtime.position import with_fork
+from diagnosis.scale import WorkersError
+from diagnosis.verify.ahead import AheadMoves
 from diagnosis.verify.budget import Budget
 from diagnosis.verify.judge import Judge
 from diagnosis.verify.keys import StateKeys
@@ -86,6 +89,7 @@ class StateSpace(Paths):
         max_depth: how many node executions deep the search goes at most; no bound where absent.
         packed: whether to pack the states, where the graph allows it; where absent, from ``PACKED_FROM`` states on if
             they are not spread over too many depths.
+        executor: workers that execute nodes ahead of the search; what is found does not depend on them.
 
     Attributes:
         projection: the keys that control states are told apart by.
@@ -116,16 +120,18 @@ class StateSpace(Paths):
         budget: Budget | None = None,
         max_depth: float | None = None,
         packed: bool | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.model = model
         self.interleaved = interleave
-        self.moves = Moves(model, free=self.interleaved)
+        self._ahead = None if executor is None or interleave else AheadMoves(model, executor)
+        self.moves = self._ahead or Moves(model, free=self.interleaved)
         self._definition = model.graph.definition
         self._max_states, self._progress = max_states, progress
         self._budget = budget or Budget(max_seconds)
         self._max_depth = float("inf") if max_depth is None else max_depth
         self._pack_from = {None: PACKED_FROM, True: 0, False: None}[packed]
-        if interleave or max_depth is not None:
+        if interleave or max_depth is not None or executor is not None:
             self._pack_from = None
         any_of = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
         self._contested = any_of and not self.interleaved
@@ -154,7 +160,7 @@ class StateSpace(Paths):
         self._entered: dict[tuple[int, str], Mapping[str, Any]] = {}
         self._failing: dict[Any, bool] = {}
         self.races = Races()
-        self._keys = StateKeys(self._definition, self.projection, free=self.interleaved)
+        self._keys = self._state_keys()
         self._judge = Judge(self._definition, self.projection)
         self._reach = Reach(self.model, self.projection)
         pack_from = self._pack_from if tabulable(self.model, self.moves, self.projection) else None
@@ -162,7 +168,11 @@ class StateSpace(Paths):
             self._pack()
             return
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
-        self._explore(pack_from)
+        try:
+            self._explore(pack_from)
+        finally:
+            if self._ahead is not None:
+                self._ahead.begin()
         if self.packed is not None:
             return
         if self.stopped is not None:
@@ -171,6 +181,10 @@ class StateSpace(Paths):
             self._prune()
         if self._progress is not None:
             self._progress(len(self.states), len(self.states))
+
+    def _state_keys(self) -> StateKeys:
+        """Give what tells control states apart; called when a search begins."""
+        return StateKeys(self._definition, self.projection, free=self.interleaved)
 
     def _explore(self, pack_from: int | None) -> None:
         """Put every outcome into every control state, breadth first; or pack them, from so many known ones on."""
@@ -187,6 +201,8 @@ class StateSpace(Paths):
                     return
                 pack_from *= 2
             node = self._movers[here].node
+            if self._ahead is not None and node != END and len(self.states) <= self._max_states:
+                self._await(self._ahead, here)
             if node != END:
                 if len(self.states) > self._max_states:
                     self.stopped = f"the budget of {self._max_states} control states was used up"
@@ -225,6 +241,25 @@ class StateSpace(Paths):
         for moving in movable(self.positions[here]):
             for outcome in self.model.alphabet[moving.node]:
                 self._put(here, outcome, moving)
+
+    def _await(self, ahead: AheadMoves, here: int) -> None:
+        """Wait until workers have executed a control state.
+
+        Raises:
+            WorkersError: they were lost. The space holds what was explored until then.
+        """
+        seconds = self._budget.left(1 - PROBE_SHARE)
+        try:
+            waited = ahead.reach(here, self.positions, self.states, self._movers, seconds)
+        except WorkersError as error:
+            self.stopped, self.sure = str(error), self.depths[here]
+            raise WorkersError(
+                f"{error}; {here} of {len(self.states)} known control states had been explored, and are in "
+                "the error's 'partial'; explore again with other workers, or without an executor",
+                self,
+            ) from error
+        if waited and self._progress is not None:
+            self._progress(here, len(self.states))
 
     def _probe(self) -> None:
         """Walk on where the search had to stop, and say why it had to."""
@@ -450,6 +485,7 @@ def explore(
     max_seconds: float | None = None,
     max_memory: int | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> StateSpace:
     """Explore every outcome script of a model.
 
@@ -460,9 +496,17 @@ def explore(
         max_seconds: the budget of time.
         max_memory: the budget of memory: MiB that the process may hold.
         progress: called now and then with states explored and states known.
+        executor: workers that call the functions of the model, such as a ``ProcessPoolExecutor``, or Dask's
+            ``Client.get_executor()``; none where absent. What is found is the same.
 
     Returns:
         The space; ``stopped`` says why it is not complete, if it is not.
+
+    Raises:
+        NotImportableError: there is an executor, and its workers cannot import the model.
+        WorkersError: they were lost; its ``partial`` is what had been explored.
     """
     budget = Budget(max_seconds, max_memory)
-    return StateSpace(model, interleave=interleave, max_states=max_states, progress=progress, budget=budget)
+    return StateSpace(
+        model, interleave=interleave, max_states=max_states, progress=progress, budget=budget, executor=executor
+    )

@@ -12,7 +12,7 @@ from diagnosis.runtime.position import Path, fork_at
 from diagnosis.verify.moves import contests
 from diagnosis.verify.paths import Paths, Transition
 
-MAX_PRODUCT = 400_000
+MAX_PRODUCT = 100_000
 """Combinations of a control state with what is remembered there that are explored at most."""
 
 Log = TypeVar("Log")

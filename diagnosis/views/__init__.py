@@ -1,10 +1,12 @@
 """What people look at: pictures of graphs, runs and coverage, tables, and the displays of notebooks."""
 
 from diagnosis.scenarios.files import FileError
+from diagnosis.views.chance_tables import ending_odds_table, executions_table, sensitivity_table, vary_table
 from diagnosis.views.coverage_files import load_coverage, save_coverage
 from diagnosis.views.coverage_tables import coverage_summary, coverage_table, production_table
 from diagnosis.views.diagram import ENDINGS, Diagram, Drawable, draw
 from diagnosis.views.dot import DrawError, dot_text
+from diagnosis.views.flow_tables import barriers_table, flow_table
 from diagnosis.views.frames import TableError
 from diagnosis.views.junit import proof_junit, suite_junit
 from diagnosis.views.mermaid import mermaid_text
@@ -39,6 +41,7 @@ __all__ = [
     "RenderError",
     "ShippedError",
     "TableError",
+    "barriers_table",
     "changes_table",
     "classes_table",
     "coverage_summary",
@@ -47,11 +50,14 @@ __all__ = [
     "dot_text",
     "draw",
     "durations_table",
+    "ending_odds_table",
     "endings_table",
     "events_table",
+    "executions_table",
     "explanation_table",
     "find_engine",
     "findings_table",
+    "flow_table",
     "lengths_table",
     "load_coverage",
     "mermaid_text",
@@ -65,11 +71,13 @@ __all__ = [
     "rules_table",
     "runs_table",
     "save_coverage",
+    "sensitivity_table",
     "shipped_notebooks",
     "shipped_scenarios",
     "shipped_traces",
     "suite_junit",
     "terminations_table",
     "trace_endings_table",
+    "vary_table",
     "write_report",
 ]

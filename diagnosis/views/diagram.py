@@ -17,7 +17,7 @@ from diagnosis.views.plantuml import plantuml_text
 from diagnosis.views.render import TIMEOUT, RenderError, render
 
 if TYPE_CHECKING:
-    from diagnosis.verify import Coverage
+    from diagnosis.verify import Chances, Coverage
 
 ENDINGS = (".svg", ".png", ".dot", ".gv", ".mmd", ".mermaid", ".puml", ".plantuml")
 """The endings of files that a diagram can be saved as."""
@@ -139,25 +139,32 @@ Drawable = Model | CompiledGraph | Topology | Run
 """What can be drawn."""
 
 
-def draw(subject: Drawable, *, run: Run | None = None, coverage: Coverage | None = None) -> Diagram:
+def draw(
+    subject: Drawable,
+    *,
+    run: Run | None = None,
+    coverage: Coverage | None = None,
+    chances: Chances | None = None,
+) -> Diagram:
     """Draw a graph.
 
     Args:
         subject: a model, a compiled graph or a topology; a run stands for its graph with its own path.
         run: a run of the graph, whose path is shown, with step numbers in order.
         coverage: coverage of the graph, shown as hits on every node, edge and reason.
+        chances: chances of the graph, shown as expected executions, and as the probability of every edge.
 
     Raises:
-        DrawError: the subject is something else, the run or the coverage is of another graph, or both are given.
+        DrawError: the subject is something else, what is shown on it is of another graph, or several are given.
     """
     if isinstance(subject, Run):
         if run is not None and run is not subject:
             raise DrawError("a run is drawn with its own path; draw its graph to show another run")
         run = subject
     topology = _topology(subject)
-    dot = dot_text(topology, run=run, coverage=coverage)
-    shown: Shown = topology if run is None else run
-    return Diagram(dot, (shown if coverage is None else coverage).text(), topology)
+    dot = dot_text(topology, run=run, coverage=coverage, chances=chances)
+    shown: Shown = next((each for each in (run, coverage, chances) if each is not None), topology)
+    return Diagram(dot, shown.text(), topology)
 
 
 def _topology(subject: object) -> Topology:

@@ -14,10 +14,10 @@ from diagnosis.runtime import END, START, DiagnosisError, Run, Topology, Topolog
 from diagnosis.views.boxes import Box, boxed
 from diagnosis.views.labels import escaped, identifiers, tooltip, wrapped
 from diagnosis.views.marks import Marks
-from diagnosis.views.overlay import PLAIN, Look, Overlay, coverage_overlay, run_overlay
+from diagnosis.views.overlay import PLAIN, Look, Overlay, chances_overlay, coverage_overlay, run_overlay
 
 if TYPE_CHECKING:
-    from diagnosis.verify import Coverage
+    from diagnosis.verify import Chances, Coverage
 
 KEYWORDS: Final = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 """The words that DOT keeps for itself."""
@@ -79,7 +79,13 @@ class DrawError(DiagnosisError):
     """Something cannot be drawn, or a picture cannot be saved, as asked."""
 
 
-def dot_text(topology: Topology, *, run: Run | None = None, coverage: Coverage | None = None) -> str:
+def dot_text(
+    topology: Topology,
+    *,
+    run: Run | None = None,
+    coverage: Coverage | None = None,
+    chances: Chances | None = None,
+) -> str:
     """Write a topology as DOT.
 
     Nodes differ in shape and fill by kind; fixed edges are solid, conditional ones dashed, gotos dotted. An edge is
@@ -91,11 +97,12 @@ def dot_text(topology: Topology, *, run: Run | None = None, coverage: Coverage |
         topology: what to draw.
         run: a run of this graph, whose path is shown with its step numbers.
         coverage: coverage of this graph, shown as hits on every node, edge and reason.
+        chances: chances of this graph, shown as expected executions, and as the probability of every edge.
 
     Raises:
-        DrawError: both are given, or one is of another graph.
+        DrawError: several are given, or one is of another graph.
     """
-    overlay = _overlay(topology, run, coverage)
+    overlay = _overlay(topology, run, coverage, chances)
     names = identifiers((node.name for node in topology.nodes), reserved=KEYWORDS)
     marks = Marks(topology)
     dot = graphviz.Digraph(
@@ -124,15 +131,18 @@ def dot_text(topology: Topology, *, run: Run | None = None, coverage: Coverage |
     return str(dot.source)
 
 
-def _overlay(topology: Topology, run: Run | None, coverage: Coverage | None) -> Overlay:
-    if run is not None and coverage is not None:
-        raise DrawError("a picture shows a run or a coverage, not both at once")
+def _overlay(topology: Topology, run: Run | None, coverage: Coverage | None, chances: Chances | None) -> Overlay:
+    if sum(each is not None for each in (run, coverage, chances)) > 1:
+        raise DrawError("a picture shows a run, a coverage or chances, not several at once")
     if run is not None:
         _check("run", run.graph.topology, topology)
         return run_overlay(run)
     if coverage is not None:
         _check("coverage", coverage.model.graph.topology, topology)
         return coverage_overlay(coverage)
+    if chances is not None:
+        _check("chances", chances.model.graph.topology, topology)
+        return chances_overlay(chances)
     return PLAIN
 
 

@@ -10,7 +10,7 @@ from diagnosis.runtime import END, START, Decision, JoinError, Run, TopologyEdge
 from diagnosis.views.labels import visible
 
 if TYPE_CHECKING:
-    from diagnosis.verify import Coverage
+    from diagnosis.verify import Chances, Coverage
 
 EdgeKey = tuple[str, bool, str | None, str]
 """Source, whether it is a goto, route key, target: what tells the edges of a picture apart."""
@@ -231,3 +231,34 @@ def _reason_notes(coverage: Coverage, edge: TopologyEdge) -> dict[str, str]:
         feasible = any(item.feasible for item in own)
         notes[reason] = f" {sum(item.hits for item in own)}{TIMES}" if feasible else " infeasible"
     return notes
+
+
+def chances_overlay(chances: Chances) -> Overlay:
+    """Show how often each node is expected to be executed, and how likely it is left by each edge.
+
+    Args:
+        chances: the chances of the graph that is drawn. An edge is the wider, the likelier it is.
+    """
+    definition = chances.model.graph.definition
+    flows: dict[EdgeKey, dict[str, float]] = {}
+    for edge, flow in chances.flows:
+        for choice in edge.choices:
+            key = (choice.source, definition.commanded(choice), choice.route, choice.target)
+            own = flows.setdefault(key, {})
+            own[choice.reason] = own.get(choice.reason, 0.0) + float(flow)
+    executions = {node: float(number) for node, number in chances.executions.items()}
+    nodes = {
+        node: Look(f"{number:.3g}{TIMES} a run", _SEEN if number else _ASIDE) for node, number in executions.items()
+    }
+    edges = {}
+    for key, reasons in flows.items():
+        left = executions[key[0]]
+        share = sum(reasons.values()) / left if left else 0.0
+        look = {"penwidth": f"{1 + 4 * min(share, 1.0):.2f}"}
+        shares = {reason: f" {flow / left:.3g}" for reason, flow in reasons.items()} if left else {}
+        edges[key] = Look(f"p = {share:.3g}" if left else "", look if share else _EDGE_ASIDE, shares)
+    edges[START, False, None, definition.entry or ""] = Look("", {"penwidth": "5.00"})
+    calls = (
+        f"{float(chances.expected_executions):.4g} executions, {float(chances.expected_calls):.4g} model calls a run"
+    )
+    return Overlay((f"Odds of {chances.model.name}", calls), nodes, edges, Look(), Look("", _EDGE_ASIDE))

@@ -16,7 +16,6 @@ from diagnosis.runtime import (
     RouterDecision,
     Run,
     TopologyFork,
-    bracketed,
 )
 from diagnosis.views.frames import COUNT, SOME, TEXT, TRUTH, frame
 
@@ -183,9 +182,7 @@ def path_nodes(run: Run) -> tuple[str, ...]:
     Args:
         run: a run, ended or not.
     """
-    if not any(event.branch for event in run.events):
-        return run.path
-    return tuple(step.event.node + bracketed(step.position.path) for step in run.steps)
+    return run.places
 
 
 def path_text(run: Run) -> str:

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from diagnosis.verify import ROUTE_TAKEN, RULE_TAKEN, script_text
 from diagnosis.views.labels import visible_lines
-from diagnosis.views.tables import path_text
 
 if TYPE_CHECKING:
     from diagnosis.mutation import MutationReport
@@ -131,8 +130,8 @@ class Terminal:
         """
         title = f"  {result.scenario.title}" if result.scenario.title else ""
         self.line(f"{'pass' if result.passed else 'FAIL'}  {result.name}{title}", "green" if result.passed else "red")
-        self.line(f"      {path_text(result.run) or 'nothing was executed'}")
-        self.line(f"      {result.run.summary}")
+        self.line(f"      {' > '.join(result.places) or 'nothing was executed'}")
+        self.line(f"      {result.summary}")
         if result.mismatches:
             self.line(f"      {result.mismatches[0]}", "red")
             if len(result.mismatches) > 1:

@@ -92,6 +92,32 @@ def test_verify_finds_what_is_wrong_and_run_shows_it(here):
     assert "3 passed, 0 failed, 0 refused" in saved.stdout
 
 
+def test_verify_explores_every_order_and_comes_to_the_same(here):
+    plain = json.loads(call("verify", "desk_graph:build", "--json").stdout)
+    result = call("verify", "desk_graph:build", "--interleave", "--json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document["interleaved"] is True
+    assert document["properties"] == plain["properties"]
+    assert [document[key] for key in ("shortest_path", "longest_path")] == [
+        plain[key] for key in ("shortest_path", "longest_path")
+    ]
+    assert document["scripts"] > plain["scripts"]
+    assert "interleavings of" in result.stderr
+
+
+def test_verify_tells_a_mistake_that_a_race_hides_and_run_shows_it(here):
+    text = MODEL.replace('{"guesses": {"answer": "guess"}}', '{"guesses": {"anwser": "guess"}}')
+    (here / "desk_graph.py").write_text(text.replace('"finds": {"found": "elsewhere"}', '"adds": {"log": []}'))
+    result = call("verify", "desk_graph:build", "--save", "found")
+    assert result.exit_code == 1
+    assert "warning: branch quick[0] of the fork at ask can never win" in result.stdout
+    saved = call("run", "found", "--graph", "desk=desk_graph:build")
+    assert saved.exit_code == 0, saved.output
+    assert "1 passed, 0 failed, 0 refused" in saved.stdout
+    assert "node 'quick' wrote 'anwser', which the graph does not declare" in saved.stdout
+
+
 def test_coverage_counts_winners_and_gotos(here):
     call("verify", "desk_graph:build", "--save", "found")
     result = call("coverage", "found", "--graph", "desk=desk_graph:build", "--json")

@@ -14,8 +14,7 @@ from random_forks import forked_terms, model_of
 from diagnosis.catalog import diagnosis_model
 from diagnosis.runtime import END, START, Condition, Decision, Model, Replace, Rule, StateGraph
 from diagnosis.scenarios import Scenario, load, run_scenario, run_suite
-from diagnosis.verify import FURTHER, KINDS, CoverageError, explore, measure, scenario_for
-from diagnosis.verify.space import StateSpace
+from diagnosis.verify import FURTHER, KINDS, CoverageError, StateSpace, explore, measure, scenario_for
 
 TOTALS = {"node": 8, "route": 14, "edge": 18, "reason": 28, "rule": 26, "outcome": 36, "condition": 56, "mcdc": 28}
 FURTHER_TOTALS = {"edge_pair": 31, "outcome_edge": 43, "transition": 1517, "masking": 28, "decisive": 28}

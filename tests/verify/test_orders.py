@@ -24,7 +24,7 @@ from test_races import MISTAKES
 from verdicts import verdict
 
 from diagnosis.runtime import Append, Fork, Model, always, sometimes
-from diagnosis.verify import DisagreementError, Verdict, explore, prove
+from diagnosis.verify import Budget, DisagreementError, Verdict, explore, prove
 from diagnosis.verify.orders import Orders
 
 
@@ -196,8 +196,23 @@ def test_what_a_run_breaks_is_broken_though_the_product_is_too_large():
     assert len(verdict(full, "no_error").script) == 8
 
 
+def test_a_mistake_behind_a_branch_that_fails_each_time_takes_another_order():
+    """In order, the second branch is never executed; the race around both hides that it fails otherwise."""
+    lines = ["START -> plan", "plan -> a z", "a -> b c", "b -> meet", "c -> d e", "d -> seen", "e -> seen",
+             "seen -> meet", "meet -> join", "z -> join", "join -> END"]  # fmt: skip
+    race = Fork(wait="any_of")
+    graph = drawn(*lines, forks={"plan": Fork(join="join", wait="any_of"), "c": race}).compile()
+    special = {"b": {"fails": fails}, "d": {"bad": {"nothing": 1}}}
+    model = Model("behind", graph, {name: special.get(name, {"ok": {}}) for name in graph.definition.names})
+    assert verdict(prove(model), "no_error").holds is True
+    found = verdict(prove(model, interleave=True), "no_error")
+    assert found.holds is False
+    assert "wrote 'nothing'" in found.detail
+    assert found.detail.endswith("it takes another order than that of declaration, and 'd[0][1][0]' loses 'c[0][1]'")
+
+
 def test_verdicts_that_differ_are_an_error():
-    orders = Orders(lattice(2), max_states=100)
+    orders = Orders(lattice(2), max_states=100, budget=Budget())
     claim = always("calm", "x", lambda m: m.node != "w1")
     assert orders.agreed(Verdict(claim, False, "broken", (("plan", "ok"),))).holds is False
     with pytest.raises(

@@ -251,7 +251,7 @@ def test_the_title_tells_what_the_picture_shows() -> None:
 
 def test_a_run_and_a_coverage_at_once_are_refused() -> None:
     model, run = diagnosis_model(), played(STRAIGHT).run
-    with pytest.raises(DrawError, match="a run or a coverage, not both"):
+    with pytest.raises(DrawError, match="a run, a coverage or chances, not several at once"):
         dot_text(model.graph.topology, run=run, coverage=measure(model, [run]))
 
 
