@@ -202,7 +202,7 @@ class NodeStep:
         """Give the way that opens a branch a choice."""
         assert fan_out.join is not None
         given = sent or (_NOTHING,) * len(choices)
-        targets = tuple((choice.target, choice.reason, values) for choice, values in zip(choices, given, strict=True))
+        targets = tuple([(choice.target, choice.reason, sent) for choice, sent in zip(choices, given, strict=True)])
         fork = fan_out.fork
         return _Way(
             choices,
