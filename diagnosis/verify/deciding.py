@@ -102,6 +102,25 @@ def _hits(space: PackedSpace, model: Model, claim: Property, decides: Decides) -
                 yield _Hit(at, place, tuple(further.items()))
 
 
+def changes(space: PackedSpace, key: str) -> Iterator[tuple[Any, Any]]:
+    """Go through the different changes of a projected key by transitions: its value before, and after.
+
+    Args:
+        space: the explored space.
+        key: the key.
+    """
+    number, rows = space.table.keys.index(key), space.frontier.rows
+    seen: set[tuple[int, int]] = set()
+    for at, further in _cases(space, [number]):
+        row = rows.rows[at]
+        before = {**space.known(row), **further}[number]
+        for step, way in zip(row.steps, rows.step_ways[at], strict=True):
+            if way is not None:
+                seen.add((before, dict(step.writes).get(number, before)))
+    values = space.table.values[number]
+    yield from ((values[before], values[after]) for before, after in sorted(seen) if before != after)
+
+
 def _row_move(
     space: PackedSpace, model: Model, claim: Property, row: Row, step: RowStep, further: Mapping[int, int]
 ) -> Move:

@@ -191,6 +191,12 @@ def _never_read(space: StateSpace) -> Iterator[Remark]:
 def _views(space: StateSpace, keys: Iterable[str]) -> Iterator[tuple[str, Any, Any]]:
     """Go through each transition that changes the typed read of a key: key, read before, read after."""
     reads: Mapping[str, Callable[[Any], Any]] = {key: space.model.graph.definition.keys[key].read for key in keys}
+    if space.packed is not None:
+        from diagnosis.verify.deciding import changes
+
+        for key, read in reads.items():
+            yield from ((key, read(before), read(after)) for before, after in changes(space.packed, key))
+        return
     for edge in space.transitions:
         if edge.target is None and edge.after is None:
             continue
@@ -230,10 +236,18 @@ def unbounded(space: StateSpace) -> Iterator[Remark]:
         for key in space.projection if reads is None else reads:
             readers.setdefault(key, []).append(conditional.source)
     for key, nodes in readers.items():
-        read, values = definition.keys[key].read, set()
-        for index in range(len(space.states)):
-            values.add(canonical(read(space.seen(index)[key])))
-            if len(values) > MANY_VALUES:
-                detail = f"the decision of {', '.join(nodes)} reads it, and it took more than {MANY_VALUES} values"
-                yield Remark("unbounded_read", key, f"{detail} in what was explored")
-                break
+        if _takes_many(space, key, definition.keys[key].read):
+            detail = f"the decision of {', '.join(nodes)} reads it, and it took more than {MANY_VALUES} values"
+            yield Remark("unbounded_read", key, f"{detail} in what was explored")
+
+
+def _takes_many(space: StateSpace, key: str, read: Callable[[Any], Any]) -> bool:
+    """Tell whether a key takes many values, as they are read."""
+    if space.packed is not None:
+        return len(space.packed.values_of(key)) > MANY_VALUES
+    values = set()
+    for index in range(len(space.states)):
+        values.add(canonical(read(space.seen(index)[key])))
+        if len(values) > MANY_VALUES:
+            return True
+    return False

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from diagnosis.runtime import Position
+from diagnosis.runtime import Position, RuleTruth
 from diagnosis.verify.edges import Edges
-from diagnosis.verify.frontier import Frontier
+from diagnosis.verify.frontier import BLOCK, Frontier
 from diagnosis.verify.packed import Ints
 from diagnosis.verify.paths import Call, Transition
 from diagnosis.verify.tabulate import Row
@@ -21,8 +21,8 @@ T = TypeVar("T")
 SMALL = 20_000
 """Control states up to which what was made of them once is kept."""
 
-DEEP = 500
-"""Node executions up to which a state is made from the one before it."""
+KEPT = 20_000
+"""Whole states that are kept at most, so that those behind them need not be replayed from the start."""
 
 
 class Lazy(Sequence[T], Generic[T]):
@@ -75,6 +75,8 @@ class PackedSpace:
     def __init__(self, frontier: Frontier) -> None:
         self.frontier = frontier
         self.table = frontier.table
+        self._whole: dict[int, Mapping[str, Any]] = {}
+        self._truths: dict[int, list[tuple[RuleTruth, ...]]] = {}
 
     @cached_property
     def edges(self) -> Edges:
@@ -118,11 +120,19 @@ class PackedSpace:
         return self.lazy(self._state)
 
     def _state(self, index: int) -> Mapping[str, Any]:
-        found = self.frontier.step_to(index)
-        if self.frontier.known > SMALL or found is None or self.frontier.depth(index) > DEEP:
-            return self.frontier.whole(index)
-        before, step = found
-        return self.table.executed(self.position(before), self.states[before], step.outcome)[1]
+        if len(self._whole) > KEPT:
+            self._whole.clear()
+        at, trail = index, list[tuple[int, int, str]]()
+        while at not in self._whole:
+            found = self.frontier.step_to(at)
+            if found is None:
+                self._whole[at] = self.frontier.whole(at)
+                break
+            trail.append((found[0], at, found[1].outcome))
+            at = found[0]
+        for before, after, outcome in reversed(trail):
+            self._whole[after] = self.table.executed(self.position(before), self._whole[before], outcome)[1]
+        return self._whole[index]
 
     def parent(self, index: int) -> tuple[int, Call] | None:
         """Give the control state that one was found from, and what was executed there; ``None`` for the first.
@@ -153,6 +163,9 @@ class PackedSpace:
     def _transitions(self, index: int, number: int, targets: Sequence[int]) -> list[Transition]:
         rows = self.frontier.rows
         row = rows.rows[number]
+        truths = self._truths.get(number)
+        if truths is None:
+            truths = self._truths[number] = [self.table.truths(row, step) for step in row.steps]
         return [
             Transition(
                 index,
@@ -160,10 +173,10 @@ class PackedSpace:
                 None if way is None else targets[way],
                 step.choice,
                 step.attempt,
-                self.table.truths(row, step),
+                told,
                 step.error,
             )
-            for step, way in zip(row.steps, rows.step_ways[number], strict=True)
+            for step, way, told in zip(row.steps, rows.step_ways[number], truths, strict=True)
         ]
 
     def known_state(self, index: int) -> dict[str, Any]:
@@ -173,6 +186,18 @@ class PackedSpace:
             index: the control state.
         """
         return self.table.known_state(dict(enumerate(self.frontier.values(index)[1:])))
+
+    def values_of(self, key: str) -> set[int]:
+        """Give the numbers of the values that a projected key has in some control state.
+
+        Args:
+            key: the key.
+        """
+        frontier, field = self.frontier, self.table.keys.index(key) + 1
+        found = np.zeros(len(self.table.values[field - 1]), np.bool_)
+        for start in range(0, frontier.known, BLOCK):
+            found[frontier.layout.get(frontier.words(start, min(start + BLOCK, frontier.known)), field)] = True
+        return set(np.flatnonzero(found).tolist())
 
     def around(self, edge: Transition) -> tuple[dict[str, Any], dict[str, Any]]:
         """Give the state that the action sees in a transition, and the state after it: the projected keys of both.
