@@ -244,6 +244,8 @@ class _Prover:
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
         space = self.space
+        assert space.counts is not None
+        rest = space.counts[1]
         came: dict[tuple[int, int], tuple[tuple[int, int], Call] | None] = {(0, 0): None}
         queue = deque([(0, 0)])
         while True:
@@ -253,7 +255,7 @@ class _Prover:
                 if edge.target is None or not space.outgoing[edge.target]:
                     if count > limit:
                         return (*script_back(came, here), space.call(edge))
-                elif (edge.target, count) not in came:
+                elif (edge.target, count) not in came and count + rest[edge.target] > limit:
                     came[edge.target, count] = (here, space.call(edge))
                     queue.append((edge.target, count))
 
