@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import contract, fanout, imports, loop, memory, mutation, scale, table, traces
+from benchmarks import contract, exploration, fanout, imports, loop, memory, mutation, scale, table, traces
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     chosen = parser.parse_args()
     rows = [*loop.rows(), *fanout.rows(), *contract.rows(), *mutation.rows(), *memory.rows(), *imports.rows()]
-    rows += [*traces.rows(), *scale.rows()]
+    rows += [*exploration.rows(), *traces.rows(), *scale.rows()]
     if chosen.json:
         print(json.dumps([row.record() for row in rows], indent=2))
     else:

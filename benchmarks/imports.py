@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from benchmarks.loop import MISSING
 from benchmarks.table import Row
 
-HEAVY = ("pandas", "graphviz", "IPython")
+HEAVY = ("numpy", "pandas", "graphviz", "IPython")
 
 
 def loaded() -> list[str]:

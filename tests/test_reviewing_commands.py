@@ -45,7 +45,7 @@ def interrupting(signals=1, claims=()):
     left = [signals]
 
     def count(state):
-        if state["n"] >= 500 and left[0]:
+        while state["n"] >= 500 and left[0]:
             left[0] -= 1
             os.kill(os.getpid(), signal.SIGINT)
         return {"n": state["n"] + 1}

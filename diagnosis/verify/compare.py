@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -240,7 +240,7 @@ def _counted(meeting: Meeting) -> tuple[int | None, Mapping[Kind, Changed] | Non
     return same, found, beyond
 
 
-def _rest(edge: Transition | None, scripts: list[int]) -> int:
+def _rest(edge: Transition | None, scripts: Sequence[int]) -> int:
     if edge is None:
         return 0
     return 1 if edge.target is None else scripts[edge.target]

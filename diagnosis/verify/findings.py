@@ -79,7 +79,7 @@ def _decisions(definition: Definition) -> Iterator[tuple[str, Decision]]:
 
 def _by_node(space: StateSpace) -> Mapping[str, list[Transition]]:
     found: dict[str, list[Transition]] = {}
-    for edge in space.transitions:
+    for edge in space.samples:
         found.setdefault(space.node(edge.source), []).append(edge)
     return found
 
@@ -123,7 +123,7 @@ def _never_chosen(space: StateSpace) -> Iterator[Remark]:
     """Tell each route of a plain router, or of Commands, that is never chosen at a node that is executed."""
     definition = space.model.graph.definition
     edges = _by_node(space)
-    chosen = {(choice.source, choice.route) for edge in space.transitions for choice in edge.choices}
+    chosen = {(choice.source, choice.route) for edge in space.samples for choice in edge.choices}
     for conditional in definition.conditionals:
         if isinstance(conditional.decision, RouterDecision) and conditional.source in edges:
             for route in conditional.targets:
@@ -156,7 +156,7 @@ def _left_to_the_default(space: StateSpace) -> Iterator[Remark]:
 def _unmapped(space: StateSpace) -> Iterator[Remark]:
     """Tell each outcome for which routing knows no way, with the shortest script that shows it."""
     seen = set()
-    for edge in space.transitions:
+    for edge in space.samples:
         where = f"{space.node(edge.source)}.{edge.outcome}"
         if edge.choice is not None or edge.hidden or where in seen:
             continue
@@ -191,6 +191,12 @@ def _never_read(space: StateSpace) -> Iterator[Remark]:
 def _views(space: StateSpace, keys: Iterable[str]) -> Iterator[tuple[str, Any, Any]]:
     """Go through each transition that changes the typed read of a key: key, read before, read after."""
     reads: Mapping[str, Callable[[Any], Any]] = {key: space.model.graph.definition.keys[key].read for key in keys}
+    if space.packed is not None:
+        from diagnosis.verify.deciding import changes
+
+        for key, read in reads.items():
+            yield from ((key, read(before), read(after)) for before, after in changes(space.packed, key))
+        return
     for edge in space.transitions:
         if edge.target is None and edge.after is None:
             continue
@@ -230,10 +236,18 @@ def unbounded(space: StateSpace) -> Iterator[Remark]:
         for key in space.projection if reads is None else reads:
             readers.setdefault(key, []).append(conditional.source)
     for key, nodes in readers.items():
-        read, values = definition.keys[key].read, set()
-        for index in range(len(space.states)):
-            values.add(canonical(read(space.seen(index)[key])))
-            if len(values) > MANY_VALUES:
-                detail = f"the decision of {', '.join(nodes)} reads it, and it took more than {MANY_VALUES} values"
-                yield Remark("unbounded_read", key, f"{detail} in what was explored")
-                break
+        if _takes_many(space, key, definition.keys[key].read):
+            detail = f"the decision of {', '.join(nodes)} reads it, and it took more than {MANY_VALUES} values"
+            yield Remark("unbounded_read", key, f"{detail} in what was explored")
+
+
+def _takes_many(space: StateSpace, key: str, read: Callable[[Any], Any]) -> bool:
+    """Tell whether a key takes many values, as they are read."""
+    if space.packed is not None:
+        return len(space.packed.values_of(key)) > MANY_VALUES
+    values = set()
+    for index in range(len(space.states)):
+        values.add(canonical(read(space.seen(index)[key])))
+        if len(values) > MANY_VALUES:
+            return True
+    return False

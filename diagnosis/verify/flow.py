@@ -193,7 +193,15 @@ class FlowSpace(StateSpace):
         progress: Progress | None,
     ) -> None:
         self.canaries = canaries
-        super().__init__(model, extra=projection, max_states=max_states, max_seconds=max_seconds, progress=progress)
+        # States that read alike differ in whose text they hold, which packed ones could not tell.
+        super().__init__(
+            model,
+            extra=projection,
+            max_states=max_states,
+            max_seconds=max_seconds,
+            progress=progress,
+            packed=False,
+        )
 
     def _state_keys(self) -> StateKeys:
         self._wrote: dict[tuple[int, int, str], Mapping[str, Any]] = {}

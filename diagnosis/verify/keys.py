@@ -59,26 +59,39 @@ class StateKeys:
             state: the state outside branches.
         """
         if type(place) is Position:
-            return (place.node, place.reason if place.node in self._reasoned else None, *self._values(state))
+            return (*self.place(place), *self._values(state))
         assert type(place) is Forked
         return (self._fork(place, True), None, *self._values(state))
 
+    def place(self, position: Position) -> tuple[str, str | None]:
+        """Give what of a place outside branches tells: the node, and the reason where something can tell.
+
+        Args:
+            position: where the run stands.
+        """
+        return (position.node, position.reason if position.node in self._reasoned else None)
+
+    def value(self, number: int, stored: Any) -> Hashable:
+        """Give the hashable form of a projected key's typed read.
+
+        Args:
+            number: the place of the key in the projection.
+            stored: its value.
+        """
+        name, read = self._reads[number]
+        value = read(stored)
+        kind = type(value)
+        if value is None or kind is str or kind is int:
+            # Most are plain: their canonical form is at hand, and they hold no elements.
+            return value  # type: ignore[no-any-return]
+        if kind is bool or isinstance(value, Enum):
+            return (kind.__name__, value)
+        if size(value) > MAX_ELEMENTS:
+            self.grown = f"key {name!r}, which routing reads, holds more than {MAX_ELEMENTS} elements"
+        return canonical(value)  # type: ignore[no-any-return]
+
     def _values(self, state: Mapping[str, Any]) -> list[Hashable]:
-        found: list[Hashable] = []
-        for name, read in self._reads:
-            value = read(state[name])
-            kind = type(value)
-            if value is None or kind is str or kind is int:
-                # Most are plain: their canonical form is at hand, and they hold no elements.
-                found.append(value)
-                continue
-            if kind is bool or isinstance(value, Enum):
-                found.append((kind.__name__, value))
-                continue
-            if size(value) > MAX_ELEMENTS:
-                self.grown = f"key {name!r}, which routing reads, holds more than {MAX_ELEMENTS} elements"
-            found.append(canonical(value))
-        return found
+        return [self.value(number, state[name]) for number, (name, _) in enumerate(self._reads)]
 
     def _fork(self, fork: Forked, joins: bool) -> Hashable:
         """Give what tells a fork from others; ``joins`` tells whether what it writes can ever be merged."""

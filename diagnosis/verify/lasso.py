@@ -21,6 +21,9 @@ MANY_VALUES = 8
 LAPS = 64
 """How often such a loop is gone round at least before it counts."""
 
+MOST_PACKED = 20_000
+"""Packed control states, from the first on, among which loops are looked for where the space is not complete."""
+
 TRIES = 16
 """Loops that are tried out where the space is not complete."""
 
@@ -125,21 +128,24 @@ def _in_quotient(space: StateSpace) -> Lasso | None:
     """Look for loops among the states with growing keys left out, and try each on the real step."""
     definition = space.model.graph.definition
     keys = definition.keys
-    indices = range(len(space.states))
-    views = [view(space.positions[i], space.states[i], space.mover(i)) for i in indices]
+    indices = range(len(space.states) if space.packed is None else min(len(space.states), MOST_PACKED))
+    stands = [_stands(space, i) for i in indices]
+    views = [view(*stands[i], space.mover(i)) for i in indices]
     values = {key: {canonical(keys[key].read(view[key])) for view in views} for key in space.projection}
     steady = [key for key in space.projection if len(values[key]) <= MANY_VALUES]
     if len(steady) == len(space.projection):
         return None
     told = StateKeys(definition, steady, writes=False)
-    names = [told.of(space.positions[i], space.states[i]) for i in indices]
+    names = [told.of(*stand) for stand in stands]
     first: dict[Any, int] = {}
     ways: dict[Any, list[tuple[Call, Any]]] = {}
     for index, name in enumerate(names):
         first.setdefault(name, index)
         known = ways.setdefault(name, [])
         for edge in space.outgoing[index]:
-            if edge.target is not None and (space.call(edge), names[edge.target]) not in known:
+            if edge.target is None or edge.target >= len(names):
+                continue
+            if (space.call(edge), names[edge.target]) not in known:
                 known.append((space.call(edge), names[edge.target]))
     found = loops({name: [target for _, target in targets] for name, targets in ways.items()})
     for cycle in sorted(found, key=lambda cycle: min(space.depths[first[name]] for name in cycle))[:TRIES]:
@@ -154,6 +160,13 @@ def _in_quotient(space: StateSpace) -> Lasso | None:
             if growing is not None:
                 return Lasso(space.script_to(first[start]), lap, growing)
     return None
+
+
+def _stands(space: StateSpace, index: int) -> tuple[Place, Mapping[str, Any]]:
+    """Give a control state: where the run stands, and the state outside branches, of the projected keys at least."""
+    if space.packed is not None:
+        return space.mover(index), space.packed.known_state(index)
+    return space.positions[index], space.states[index]
 
 
 def _lap_repeats(space: StateSpace, index: int, lap: Script) -> tuple[str, ...] | None:

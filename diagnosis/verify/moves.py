@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from diagnosis.runtime import Child, Command, Forked, Model, Place, Position, RunError, frozen_update, movable
+from diagnosis.runtime import (
+    Child,
+    Choice,
+    Command,
+    Forked,
+    Model,
+    Move,
+    Place,
+    Position,
+    Property,
+    ReadView,
+    RunError,
+    frozen_update,
+    movable,
+)
 from diagnosis.runtime.branching import Reported
 from diagnosis.runtime.errors import action_failed
 from diagnosis.runtime.position import Opening, Path, child_at, fork_at, with_fork
+from diagnosis.runtime.step import Entered
 from diagnosis.verify.reads import Recorder
 from diagnosis.verify.strict import Notes, strict_step
 
@@ -71,6 +86,26 @@ class Left(NamedTuple):
         return None if self.fork is None or self.winner is None else self.fork.children[self.winner].branch
 
 
+class Decided(Protocol):
+    """An outcome and what was decided after it."""
+
+    @property
+    def outcome(self) -> str:
+        """The name of the outcome."""
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the node it is."""
+
+    @property
+    def choice(self) -> Choice | None:
+        """The decision."""
+
+    @property
+    def others(self) -> tuple[Choice, ...]:
+        """The further choices of a decision that opened several branches."""
+
+
 class Moves:
     """The node executions of a model, on a step that refuses undeclared reads.
 
@@ -107,18 +142,29 @@ class Moves:
             here: the position that moves.
             outcome: what the node reports, of the alphabet.
         """
-        step, node = self.step, here.node
         self.notes.clear()
-        attempt, before, reads = 1, state, set[str]()
-        report: Mapping[str, Any] | Command | None = None
         try:
-            entered = step.enter(place, state, here.branch)
-            place, state, before, attempt = entered
-            report = self._fixed.get((node, outcome))
+            entered = self.step.enter(place, state, here.branch)
+        except RunError as error:
+            return Execution(place, state, state, 1, None, set(), None, error)
+        return self.leave(entered, here, outcome)
+
+    def leave(self, entered: Entered, here: Position, outcome: str) -> Execution:
+        """Execute a node from where its action begins.
+
+        Args:
+            entered: what stands ready for the action.
+            here: the position that moves.
+            outcome: what the node reports, of the alphabet.
+        """
+        step, node = self.step, here.node
+        place, state, before, attempt = entered
+        report, reads = self._fixed.get((node, outcome)), set[str]()
+        try:
             if report is None:
-                recorder = Recorder(before)
-                report = self._called(node, outcome, attempt, recorder)
+                recorder = Recorder(before, self.notes.order)
                 reads = recorder.reads
+                report = self._called(node, outcome, attempt, recorder)
             self.notes.wrote(report.update if isinstance(report, Command) else report)
             if type(place) is Position:
                 following, after, event, taken = step.at(node).leave(here, before, report, attempt)
@@ -211,6 +257,35 @@ class Moves:
             for number in range(len(fork.children))
         ]
         return [*won, Left(place, state, None, fork, None)]
+
+
+def move_of(model: Model, claim: Property, node: str, step: Decided, before: Any, after: Any, branch: str = "") -> Move:
+    """Give one node execution as a claim sees it.
+
+    Args:
+        model: the graph under test.
+        claim: the claim.
+        node: the node.
+        step: what was decided.
+        before: the state that the action sees.
+        after: the state after it.
+        branch: the branch that moved.
+    """
+    who, reads = f"property {claim.name!r}", frozenset(claim.reads)
+    update = model.alphabet[node][step.outcome]
+    report: Any = update(before) if callable(update) else update
+    assert step.choice is not None
+    return Move(
+        node,
+        step.outcome,
+        step.attempt,
+        ReadView(before, reads, who),
+        report.update if isinstance(report, Command) else report,
+        ReadView(after, reads, who),
+        step.choice,
+        step.others,
+        branch,
+    )
 
 
 def mover(place: Place) -> Position:

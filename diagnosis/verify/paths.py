@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnosis.runtime import END, Choice, Place, Position, RuleTruth, loops
+
+if TYPE_CHECKING:
+    from diagnosis.verify.packedspace import PackedSpace
 
 Call = tuple[str, str] | tuple[str, str, str]
 """Node and outcome; and, where the node opens an ``any_of`` fork, the branch that wins it."""
@@ -97,15 +100,25 @@ class Paths:
         depths: the fewest node executions that lead there.
         outgoing: the transitions.
         stopped: why the search gave up, or ``None``.
+        packed: the states and transitions in arrays, where there are many; all else is then made when it is asked for.
     """
 
-    positions: list[Place]
-    states: list[Mapping[str, Any]]
-    depths: list[int]
-    outgoing: list[list[Transition]]
+    positions: Sequence[Place]
+    states: Sequence[Mapping[str, Any]]
+    depths: Sequence[int]
+    outgoing: Sequence[list[Transition]]
     stopped: str | None
-    _parents: list[tuple[int, Call] | None]
-    _movers: list[Position]
+    packed: PackedSpace | None = None
+    _parents: Sequence[tuple[int, Call] | None]
+    _movers: Sequence[Position]
+
+    def _show(self, packed: PackedSpace) -> None:
+        """Show a packed space."""
+        frontier = packed.frontier
+        self.packed, self.stopped = packed, frontier.stopped
+        self.positions, self.states = packed.lazy(packed.position), packed.states
+        self.depths, self.outgoing = packed.lazy(frontier.depth), packed.lazy(packed.outgoing)
+        self._parents, self._movers = packed.lazy(packed.parent), packed.lazy(packed.mover)
 
     def mover(self, index: int) -> Position:
         """Give the position that moves next in a control state.
@@ -159,19 +172,39 @@ class Paths:
         for outgoing in self.outgoing:
             yield from outgoing
 
+    @property
+    def samples(self) -> Iterable[Transition]:
+        """Transitions in the order of discovery, the first of each kind at least.
+
+        Those that are left out agree with an earlier one in node, outcome, attempt, decision and error.
+        """
+        return self.transitions if self.packed is None else self.packed.samples
+
     @cached_property
     def size(self) -> int:
         """The number of transitions: distinct control states and outcomes, and winners where an ``any_of`` opens."""
-        return sum(map(len, self.outgoing))
+        return sum(map(len, self.outgoing)) if self.packed is None else self.packed.frontier.size
+
+    def deeper(self, limit: int) -> Iterable[int]:
+        """Give the control states to which no fewer node executions lead than one more than a limit.
+
+        Args:
+            limit: node executions.
+        """
+        if self.packed is None:
+            return (index for index, depth in enumerate(self.depths) if depth > limit)
+        return self.packed.frontier.deeper(limit)
 
     @cached_property
     def cycles(self) -> list[list[int]]:
         """The loops among the control states; a run can stay in each for ever."""
-        return loops(dict(enumerate(self._ways)))
+        return loops(dict(enumerate(self._ways))) if self.packed is None else self.packed.edges.cycles
 
     @cached_property
-    def _ways(self) -> list[list[int]]:
+    def _ways(self) -> Sequence[Sequence[int]]:
         """For each control state those that it leads to."""
+        if self.packed is not None:
+            return self.packed.edges.ways
         return [[edge.target for edge in outgoing if edge.target is not None] for outgoing in self.outgoing]
 
     def script_to(self, index: int) -> Script:
@@ -191,8 +224,11 @@ class Paths:
         return (*self.script_to(edge.source), self.call(edge))
 
     @cached_property
-    def to_end(self) -> list[int | None]:
+    def to_end(self) -> Sequence[int | None]:
         """For each control state the fewest executions that end the run, or ``None`` where none does."""
+        if self.packed is not None:
+            lengths = self.packed.edges.to_end
+            return self.packed.lazy(lambda index: None if lengths[index] < 0 else int(lengths[index]))
         return self._distances(hidden=1)
 
     def _distances(self, *, hidden: int) -> list[int | None]:
@@ -248,10 +284,13 @@ class Paths:
         rest = self.to_end[edge.target]
         return float("inf") if rest is None else rest
 
-    def _counted(self) -> tuple[list[int], list[int]] | None:
+    def _counted(self) -> tuple[Sequence[int], Sequence[int]] | None:
         """Count the scripts and the longest run from each control state, where there is a finite number."""
         if not self.complete or self.cycles:
             return None
+        if self.packed is not None:
+            edges = self.packed.edges
+            return self.packed.lazy(edges.scripts), edges.lengths
         scripts, longest = [0] * len(self.states), [0] * len(self.states)
         for index in reversed(self.topological()):
             if self._movers[index].node == END:

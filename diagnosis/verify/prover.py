@@ -66,9 +66,15 @@ def claims_of(model: Model) -> tuple[Property, ...]:
     Args:
         model: the graph under test.
     """
-    taken = (_taken(node, rule) for node, rule in rules_of(model))
-    routed = (_routed(node, route) for node, route in routes_of(model))
-    return (*model.claims, NO_ERROR, *taken, *routed)
+    return (*model.claims, NO_ERROR, *_taking(model))
+
+
+def _taking(model: Model) -> dict[Property, tuple[str, str, str | None]]:
+    """Give the claims that each rule and each route is taken, with which one of which node."""
+    rules: dict[Property, tuple[str, str, str | None]] = {
+        _taken(node, rule): (RULE_TAKEN, node, rule) for node, rule in rules_of(model)
+    }
+    return rules | {_routed(node, route): (ROUTE_TAKEN, node, route) for node, route in routes_of(model)}
 
 
 def prove(
@@ -110,25 +116,51 @@ def prove(
     budget = Budget(max_seconds, max_memory, interrupted)
     space = StateSpace(model, max_states=max_states, progress=progress, budget=budget, executor=executor)
     prover = _Prover(space, max_states, budget, executor)
-    verdicts = tuple(prover.verdict(claim) for claim in claims_of(model))
+    verdicts = prover.verdicts()
     if not interleave:
         return Proof(model, space, verdicts, prover.lasso)
     orders = Orders(model, max_states=max_states, budget=budget, progress=progress)
     return Proof(model, orders.space, tuple(map(orders.agreed, verdicts)), prover.lasso, space)
 
 
+def _cut_off(space: StateSpace) -> bool:
+    """Tell whether a space lacks the walks that others have in them where a budget was met."""
+    return space.packed is not None and not space.complete
+
+
 class _Prover:
     def __init__(self, space: StateSpace, max_states: int, budget: Budget, executor: Executor | None) -> None:
         self.space = space
         self.model = space.model
-        self.lasso = find_lasso(space)
         self._max_states, self._budget, self._executor = max_states, budget, executor
+        self.lasso = find_lasso(space)
+        if self.lasso is None and _cut_off(space):
+            self.lasso = self._walks.lasso
         self._limit = self.model.graph.recursion_limit
-        self._failed = next((edge for edge in space.transitions if edge.error is not None), None)
+        self._failed = next((edge for edge in space.samples if edge.error is not None), None)
         self._cut: str | None = None
+        self._taken = _taking(self.model)
         self._spaces: dict[frozenset[str], StateSpace] = {}
 
-    def verdict(self, claim: Property) -> Verdict:
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(self._verdict(claim) for claim in (*self.model.claims, NO_ERROR, *self._taken))
+
+    def _verdict(self, claim: Property) -> Verdict:
+        """Give the verdict on a property; where a packed search does not show it, single walks may."""
+        verdict = self._explored(claim)
+        if verdict.holds is not None or not any(map(_cut_off, (self.space, *self._spaces.values()))):
+            return verdict
+        walked = self._walks._explored(claim)
+        return verdict if walked.holds is None else walked
+
+    @cached_property
+    def _walks(self) -> _Prover:
+        """What looks at single walks beyond what a packed search could afford, as at a space of their own."""
+        # No state may be expanded, so that all of the space is walks.
+        walks = StateSpace(self.model, max_states=0, budget=self._budget, packed=False)
+        return _Prover(walks, 0, self._budget, None)
+
+    def _explored(self, claim: Property) -> Verdict:
         if claim.test is None:
             return self._bound(claim) if claim.kind == "bound" else self._ends(claim)
         space = self.space
@@ -146,6 +178,7 @@ class _Prover:
                 extra=reads,
                 max_states=self._max_states,
                 budget=self._budget,
+                packed=None if self._max_states else False,
                 executor=self._executor,
             )
         return self._spaces[reads]
@@ -204,14 +237,15 @@ class _Prover:
         space = self.space
         if space.counts is not None:
             return self._longer_than(limit) if space.counts[1][0] > limit else None
-        deep = (i for i, depth in enumerate(space.depths) if depth > limit)
         # Where a branch is to lose, what it executes is no part of the run.
-        found = next((i for i in deep if not any(f.winner is None for f in space.contests(i))), None)
+        found = next((i for i in space.deeper(limit) if not any(f.winner is None for f in space.contests(i))), None)
         return None if found is None else self._whole(found)
 
     def _longer_than(self, limit: int) -> Script:
         """Give a shortest run that executes more nodes than a limit; there is one, and no run goes on for ever."""
         space = self.space
+        assert space.counts is not None
+        rest = space.counts[1]
         came: dict[tuple[int, int], tuple[tuple[int, int], Call] | None] = {(0, 0): None}
         queue = deque([(0, 0)])
         while True:
@@ -221,7 +255,7 @@ class _Prover:
                 if edge.target is None or not space.outgoing[edge.target]:
                     if count > limit:
                         return (*script_back(came, here), space.call(edge))
-                elif (edge.target, count) not in came:
+                elif (edge.target, count) not in came and count + rest[edge.target] > limit:
                     came[edge.target, count] = (here, space.call(edge))
                     queue.append((edge.target, count))
 
@@ -238,7 +272,7 @@ class _Prover:
             return self._seen(claim, False, detail, absorbed.script)
         if self._failed is not None:
             return self._seen(claim, False, str(self._failed.error), stops)
-        for edge in self.space.transitions:
+        for edge in self.space.samples:
             for row in edge.truths:
                 if None in row.truths:
                     place = row.truths.index(None)
@@ -293,9 +327,7 @@ class _Prover:
         queue = deque([0])
         while queue:
             here = queue.popleft()
-            ways[here] = [
-                edge for edge in space.outgoing[here] if edge.choice is None or not seen.hit(seen.move(edge), None)
-            ]
+            ways[here] = [edge for edge in space.outgoing[here] if edge.choice is None or not seen.put(edge)[1]]
             for edge in ways[here]:
                 if edge.target is None or space.node(edge.target) == END:
                     script = (*script_back(came, here), space.call(edge))
@@ -313,17 +345,40 @@ class _Prover:
 
     def _plain(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Give the script of a move that decides the property, and the shortest whole run that shows one."""
-        found: Transition | None = None
         seen = Sight(space, claim)
+        if claim in self._taken:
+            found = self._first_taken.get(self._taken[claim])
+        elif space.packed is not None:
+            from diagnosis.verify.deciding import deciding
+
+            found = deciding(space.packed, self.model, claim, lambda move: seen.hit(move, None))
+        else:
+            found = self._found(seen, claim, space)
+        if found is None:
+            return None
+        return space.script_through(found), self._through(space, found)
+
+    @cached_property
+    def _first_taken(self) -> dict[tuple[str, str, str | None], Transition]:
+        """The first transition that takes each rule and each route."""
+        first: dict[tuple[str, str, str | None], Transition] = {}
+        for edge in self.space.samples:
+            node = self.space.mover_of(edge).node
+            for choice in edge.choices:
+                first.setdefault((RULE_TAKEN, choice.source, choice.rule), edge)
+                first.setdefault((ROUTE_TAKEN, node, choice.route), edge)
+        return first
+
+    def _found(self, seen: Sight, claim: Property, space: StateSpace) -> Transition | None:
+        """Give the move that decides a property: the first to show a sometimes, that of the shortest run else."""
+        found: Transition | None = None
         for edge in space.transitions:
-            if edge.choice is not None and seen.hit(seen.move(edge), None):
+            if edge.choice is not None and seen.put(edge)[1]:
                 if found is None or space.through(edge) < space.through(found):
                     found = edge
                 if claim.kind == "sometimes":
                     break
-        if found is None:
-            return None
-        return space.script_through(found), self._through(space, found)
+        return found
 
     def _with_memory(self, claim: Property, space: StateSpace) -> tuple[Script, Script] | None:
         """Search the product of control states and memories, breadth first."""
@@ -343,9 +398,8 @@ class _Prover:
             for edge in space.outgoing[here[0]]:
                 after = here[1]
                 if edge.choice is not None:
-                    move = seen.move(edge)
-                    after = seen.remembered(after, move)
-                    if seen.hit(move, after):
+                    after, hit = seen.put(edge, after)
+                    if hit:
                         total = space.through(edge) - space.depths[edge.source] + depth - 1
                         if best is None or total < best[0]:
                             best = (total, (*script_back(came, here), space.call(edge)), edge)

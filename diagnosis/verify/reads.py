@@ -13,22 +13,26 @@ class Recorder(Mapping[str, Any]):
 
     Args:
         state: the state.
+        order: where the keys are noted too, in the order in which they are read.
 
     Attributes:
         plain: the state itself, for a look that is not to be remembered.
         reads: the keys that were read.
     """
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    def __init__(self, state: Mapping[str, Any], order: dict[str, None] | None = None) -> None:
         self.plain = self._state = state
+        self._order = {} if order is None else order
         self.reads: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
         self.reads.add(key)
+        self._order[key] = None
         return self._state[key]
 
     def __iter__(self) -> Iterator[str]:
         self.reads.update(self._state)
+        self._order.update(dict.fromkeys(self._state))
         return iter(self._state)
 
     def __len__(self) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from diagnosis.runtime import Command, DiagnosisError, Move, Property, ReadView, told
+from diagnosis.runtime import DiagnosisError, Move, Property, told
+from diagnosis.verify.moves import move_of
 from diagnosis.verify.paths import Transition
 from diagnosis.verify.space import StateSpace
 
@@ -23,7 +25,8 @@ class Sight:
 
     def __init__(self, space: StateSpace, claim: Property) -> None:
         self._space, self._claim = space, claim
-        self._who, self._reads = f"property {claim.name!r}", frozenset(claim.reads)
+        self._who = f"property {claim.name!r}"
+        self._known: dict[Any, tuple[Any, bool]] = {}
 
     def move(self, edge: Transition) -> Move:
         """Give the move that the property sees.
@@ -31,26 +34,51 @@ class Sight:
         Args:
             edge: a transition with a decision.
         """
+        here = self._space.mover_of(edge)
+        before, after = self._around(edge)
+        return move_of(self._space.model, self._claim, here.node, edge, before, after, here.branch)
+
+    def _around(self, edge: Transition) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Give the state that the action sees, and the state after it."""
         space = self._space
-        here = space.mover_of(edge)
-        update = space.model.alphabet[here.node][edge.outcome]
-        assert edge.choice is not None
-        before, after = space.entered(edge.source, here.branch), edge.after
+        if space.packed is not None:
+            return space.packed.around(edge)
+        after = edge.after
         if after is None:
             assert edge.target is not None
             after = space.states[edge.target]
-        report: Any = update(before) if callable(update) else update
-        return Move(
-            here.node,
-            edge.outcome,
-            edge.attempt,
-            ReadView(before, self._reads, self._who),
-            report.update if isinstance(report, Command) else report,
-            ReadView(after, self._reads, self._who),
-            edge.choice,
-            edge.others,
-            here.branch,
-        )
+        return space.entered(edge.source, space.mover_of(edge).branch), after
+
+    def _kind(self, edge: Transition) -> Any:
+        """Give what the property can tell of a move; values by their identity, as they stay where they are."""
+        here = self._space.mover_of(edge)
+        kind: tuple[Any, ...] = (id(edge.choice), edge.outcome, edge.attempt, here.branch, *map(id, edge.others))
+        if callable(self._space.model.alphabet[here.node][edge.outcome]):
+            return (*kind, edge.source)
+        if self._claim.reads:
+            before, after = self._around(edge)
+            kind += tuple([id(state[key]) for state in (before, after) for key in self._claim.reads])
+        return kind
+
+    def put(self, edge: Transition, memory: Any = None) -> tuple[Any, bool]:
+        """Put a transition to the property, and every later one that looks the same to it only once.
+
+        Args:
+            edge: a transition with a decision.
+            memory: what the property remembers before.
+
+        Returns:
+            What it remembers after it, and whether the move decides it; see :meth:`hit`.
+
+        Raises:
+            PropertyError: one of its functions raised.
+        """
+        kind = (memory, self._kind(edge))
+        if kind not in self._known:
+            move = self.move(edge)
+            after = self.remembered(memory, move)
+            self._known[kind] = after, self.hit(move, after)
+        return self._known[kind]
 
     def hit(self, move: Move, memory: Any) -> bool:
         """Tell whether a move decides the property: it breaks an always, or shows what is to come.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
@@ -17,8 +17,6 @@ from diagnosis.runtime import (
     Model,
     Place,
     Position,
-    Replace,
-    RouterDecision,
     RuleTruth,
     RunError,
     movable,
@@ -34,25 +32,25 @@ from diagnosis.verify.paths import Call, Paths, Transition
 from diagnosis.verify.probe import Walks, multiplying
 from diagnosis.verify.pruning import confirmed
 from diagnosis.verify.races import Races
+from diagnosis.verify.reach import Reach, Wider
 from diagnosis.verify.reads import declared_reads
+from diagnosis.verify.tabulate import Table, tabulable
 from diagnosis.verify.told import Lengths, lengths
 
 MAX_STATES = 100_000
 """Control states explored at most where no other budget is given."""
+
+PACKED_FROM = 100
+"""Control states from which on they are packed, where the graph allows it: the search then begins once more."""
+
+WIDE = 8
+"""Control states of one depth, on average, from which on it is worth while to expand them together."""
 
 PROBE_SHARE = 0.1
 """The part of a budget of time that is kept for single walks, where the search does not come to its end."""
 
 Progress = Callable[[int, int], None]
 """``(states explored, states known)``, called now and then."""
-
-
-class _Wider(Exception):  # noqa: N818 - a message of the search to itself
-    """The search found out that further keys decide."""
-
-    def __init__(self, keys: Collection[str]) -> None:
-        super().__init__(keys)
-        self.keys = set(keys)
 
 
 class StateSpace(Paths):
@@ -74,6 +72,12 @@ class StateSpace(Paths):
     Nobody is chosen to win an ``any_of`` then: the branch that ends well first has won it, and those that lose move too
     until it does. All of this shows nothing new, with many more states; it is what the above is held against.
 
+    Where there are many states, and not too few of each depth, they are packed into whole numbers and explored block by
+    block, in the same order and with the same result; graphs that can open branches, that project on the event key, or
+    that merge a key beside the projection by a function of one's own, are searched state by state whatever their size,
+    and so is everything up to a depth. A packed state is known by its typed reads alone: of values that read alike the
+    first one seen stands for all.
+
     Args:
         model: the graph under test.
         extra: keys to project on beside those that routing reads.
@@ -83,6 +87,8 @@ class StateSpace(Paths):
         progress: called now and then.
         budget: of time and memory, in place of ``max_seconds``.
         max_depth: how many node executions deep the search goes at most; no bound where absent.
+        packed: whether to pack the states, where the graph allows it; where absent, from ``PACKED_FROM`` states on if
+            they are not spread over too many depths.
         executor: workers that execute nodes ahead of the search; what is found does not depend on them.
 
     Attributes:
@@ -91,9 +97,15 @@ class StateSpace(Paths):
         interleaved: whether branches move in any order, instead of the order of declaration.
         races: what was seen of ``any_of`` forks.
         sure: up to how many node executions everything was explored; infinity where all was. Beyond it, only single
-            walks were: what they show is true, but need not be the shortest.
+            walks were: what they show is true, but need not be the shortest. A packed space has no such walks in it.
     """
 
+    positions: list[Place]
+    states: list[Mapping[str, Any]]
+    depths: list[int]
+    outgoing: list[list[Transition]]
+    _parents: list[tuple[int, Call] | None]
+    _movers: list[Position]
     sure: float
 
     def __init__(
@@ -107,6 +119,7 @@ class StateSpace(Paths):
         progress: Progress | None = None,
         budget: Budget | None = None,
         max_depth: float | None = None,
+        packed: bool | None = None,
         executor: Executor | None = None,
     ) -> None:
         self.model = model
@@ -117,13 +130,9 @@ class StateSpace(Paths):
         self._max_states, self._progress = max_states, progress
         self._budget = budget or Budget(max_seconds)
         self._max_depth = float("inf") if max_depth is None else max_depth
-        self._writable = {node.name: set(self._definition.writable(node)) for node in self._definition.nodes}
-        self._undeclared = {
-            conditional.source
-            for conditional in self._definition.conditionals
-            if isinstance(conditional.decision, RouterDecision) and conditional.decision.reads is None
-        }
-        self._meeting = {key for key, strategy in self._definition.keys.items() if isinstance(strategy, Replace)}
+        self._pack_from = {None: PACKED_FROM, True: 0, False: None}[packed]
+        if interleave or max_depth is not None or executor is not None:
+            self._pack_from = None
         any_of = any(fan_out.fork.wait == "any_of" for fan_out in self.moves.step.fan_outs.all)
         self._contested = any_of and not self.interleaved
         names = {*declared_reads(self._definition), *extra}
@@ -132,16 +141,14 @@ class StateSpace(Paths):
             try:
                 self._search()
                 break
-            except _Wider as wider:
+            except Wider as wider:
                 names |= wider.keys
 
     def _search(self) -> None:
         """Explore.
 
         Raises:
-            _Wider: an outcome's function, or a router, reads beside the projection what may reach a decision; or
-                something is taken out of a history beside it, which is an error where it is not there, or, in branches,
-                where others write.
+            Wider: further keys decide.
         """
         self.positions = []
         self.states = []
@@ -155,13 +162,19 @@ class StateSpace(Paths):
         self.races = Races()
         self._keys = self._state_keys()
         self._judge = Judge(self._definition, self.projection)
-        self._projected = set(self.projection)
+        self._reach = Reach(self.model, self.projection)
+        pack_from = self._pack_from if tabulable(self.model, self.moves, self.projection) else None
+        if pack_from == 0:
+            self._pack()
+            return
         self._add(*self.model.graph.step.begin(self.model.input), None, 0)
         try:
-            self._explore()
+            self._explore(pack_from)
         finally:
             if self._ahead is not None:
                 self._ahead.begin()
+        if self.packed is not None:
+            return
         if self.stopped is not None:
             self._probe()
         if self._contested:
@@ -173,8 +186,8 @@ class StateSpace(Paths):
         """Give what tells control states apart; called when a search begins."""
         return StateKeys(self._definition, self.projection, free=self.interleaved)
 
-    def _explore(self) -> None:
-        """Put every outcome into every control state, breadth first."""
+    def _explore(self, pack_from: int | None) -> None:
+        """Put every outcome into every control state, breadth first; or pack them, from so many known ones on."""
         here, self.sure = 0, float("inf")
         while here < len(self.states):
             if here % 1024 == 0 and self._progress is not None:
@@ -182,6 +195,11 @@ class StateSpace(Paths):
             if self._spent(1 - PROBE_SHARE):
                 self.sure = self.depths[here]
                 return
+            if pack_from is not None and pack_from < len(self.states) <= self._max_states:
+                if len(self.states) > WIDE * self.depths[-1]:
+                    self._pack()
+                    return
+                pack_from *= 2
             node = self._movers[here].node
             if self._ahead is not None and node != END and len(self.states) <= self._max_states:
                 self._await(self._ahead, here)
@@ -196,6 +214,24 @@ class StateSpace(Paths):
                     self.sure = self.depths[here]
                     return
             here += 1
+
+    def _pack(self) -> None:
+        """Explore once more, and to the end, on packed states."""
+        # Whoever only explores small graphs need not wait for numpy.
+        from diagnosis.verify.frontier import Frontier
+        from diagnosis.verify.packedspace import PackedSpace
+
+        frontier = Frontier(
+            Table(self.model, self.moves, self.projection),
+            max_states=self._max_states,
+            spent=lambda: self._budget.spent(1 - PROBE_SHARE),
+            progress=self._progress,
+        )
+        self._index.clear()
+        self._show(PackedSpace(frontier))
+        self.sure = float("inf") if self.complete else self.depths[min(frontier.explored, frontier.known - 1)]
+        if self._progress is not None:
+            self._progress(frontier.known, frontier.known)
 
     def _put_all(self, here: int) -> None:
         if not self.interleaved:
@@ -235,7 +271,7 @@ class StateSpace(Paths):
         stopped = self.stopped
         self._keys.grown = None
         walks = Walks(self, self.model, self._put, late=self._late, grown=lambda: self._keys.grown is not None)
-        with suppress(_Wider):  # what was seen so far is true all the same
+        with suppress(Wider):  # what was seen so far is true all the same
             walks.run()
         self.stopped = stopped
 
@@ -297,19 +333,7 @@ class StateSpace(Paths):
     def _executed(self, place: Place, state: Mapping[str, Any], here: Position, outcome: str) -> Execution:
         """Execute a node, and see whether something beside the projection may decide."""
         done = self.moves.execute(place, state, here, outcome)
-        missing = done.reads - self._projected
-        if missing:
-            writes = self._writable[here.node]
-            if writes & self._projected or self._definition.node_has_goto(here.node):
-                raise _Wider(missing)
-            if here.path and writes & self._meeting:
-                raise _Wider(missing)
-        for look in self.moves.notes.looks:
-            if look.source in self._undeclared and look.reads - self._projected:
-                raise _Wider(look.reads - self._projected)
-        edited = self.moves.notes.removed | (self.moves.notes.cleared if here.path else set())
-        if not edited <= self._projected:
-            raise _Wider(edited)
+        self._reach.check(here, done, self.moves.notes)
         return done
 
     def _may_win(self, left: Left) -> bool:
@@ -434,7 +458,7 @@ class StateSpace(Paths):
         return lengths(self)
 
     @cached_property
-    def counts(self) -> tuple[list[int], list[int]] | None:
+    def counts(self) -> tuple[Sequence[int], Sequence[int]] | None:
         """For each control state, how many scripts complete a run from it, and the executions of the longest run.
 
         Interleaved, it is how many interleavings do. The executions of branches that lost do not count; interleaved,
@@ -448,6 +472,8 @@ class StateSpace(Paths):
     @property
     def shortest(self) -> int | None:
         """The node executions of the shortest run, without those of branches that lost; ``None`` where none ends."""
+        if self.packed is not None:
+            return self.packed.edges.shortest
         return self.lengths.shortest if self.interleaved else self._distances(hidden=0)[0]
 
 

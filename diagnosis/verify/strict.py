@@ -50,15 +50,18 @@ class Notes:
         looks: each call of a plain router.
         removed: the keys from whose histories something was to be removed: where it is not there, that is an error.
         cleared: the keys whose histories were replaced: where another branch writes there too, that is an error.
+        order: the keys that functions read, in the order in which they first did.
     """
 
     def __init__(self) -> None:
+        self.order: dict[str, None] = {}
         self.looks: list[Look] = []
         self.removed: set[str] = set()
         self.cleared: set[str] = set()
 
     def clear(self) -> None:
         """Forget it all, for the next execution."""
+        self.order.clear()
         if self.looks or self.removed or self.cleared:
             self.looks.clear()
             self.removed.clear()
@@ -99,13 +102,28 @@ def strict_step(definition: Definition, notes: Notes) -> Step:
     return Step(dataclasses.replace(definition, nodes=nodes, conditionals=conditionals))
 
 
-def _shown(function: Callable[[State], Any], reads: tuple[str, ...], who: str) -> Callable[[State], Any]:
-    allowed = frozenset(reads)
-    return lambda state: function(ReadView(state, allowed, who))
+class _NotedView(ReadView):
+    """A state that shows only declared keys, and notes which are read."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self, state: State, allowed: frozenset[str], who: str, order: dict[str, None]) -> None:
+        self._state, self._allowed, self._who, self._order = state, allowed, who, order
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._allowed:
+            self._order[key] = None
+            return self._state[key]
+        return super().__getitem__(key)
+
+
+def _shown(function: Callable[[State], Any], reads: tuple[str, ...], who: str, notes: Notes) -> Callable[[State], Any]:
+    allowed, order = frozenset(reads), notes.order
+    return lambda state: function(_NotedView(state, allowed, who, order))
 
 
 def _effect(node: str, effect: Effect, notes: Notes) -> Effect:
-    shown = _shown(effect.apply, effect.reads, f"update {effect.name!r} of {node}")
+    shown = _shown(effect.apply, effect.reads, f"update {effect.name!r} of {node}", notes)
 
     def apply(state: State) -> Mapping[str, Any]:
         changes: Mapping[str, Any] = shown(state)
@@ -115,10 +133,10 @@ def _effect(node: str, effect: Effect, notes: Notes) -> Effect:
     return Effect(effect.name, apply, reads=effect.reads, writes=effect.writes)
 
 
-def _reading(node: str, what: str, reading: Reading | None) -> Reading | None:
+def _reading(node: str, what: str, reading: Reading | None, notes: Notes) -> Reading | None:
     if reading is None:
         return None
-    return Reading(_shown(reading.get, reading.reads, f"the {what} function of {node}"), reading.reads)
+    return Reading(_shown(reading.get, reading.reads, f"the {what} function of {node}", notes), reading.reads)
 
 
 def _node(node: Node, notes: Notes) -> Node:
@@ -126,8 +144,8 @@ def _node(node: Node, notes: Notes) -> Node:
         node,
         entry=tuple(_effect(node.name, effect, notes) for effect in node.entry),
         exit=tuple(_effect(node.name, effect, notes) for effect in node.exit),
-        attempt=_reading(node.name, "attempt", node.attempt),
-        outcome=_reading(node.name, "outcome", node.outcome),
+        attempt=_reading(node.name, "attempt", node.attempt, notes),
+        outcome=_reading(node.name, "outcome", node.outcome, notes),
     )
 
 
@@ -137,7 +155,7 @@ def _conditional(conditional: Conditional, notes: Notes) -> Conditional:
         router = _watched(conditional.source, decision, notes)
         return dataclasses.replace(conditional, decision=RouterDecision(router, decision.reads))
     return dataclasses.replace(
-        conditional, decision=Decision(_rule(conditional.source, rule) for rule in decision.rules)
+        conditional, decision=Decision(_rule(conditional.source, rule, notes) for rule in decision.rules)
     )
 
 
@@ -146,7 +164,7 @@ def _watched(source: str, decision: RouterDecision, notes: Notes) -> Callable[[S
         seen = state
         if decision.reads is not None:
             seen = ReadView(state, decision.reads, f"the router of {source}")
-        recorder = Recorder(seen)
+        recorder = Recorder(seen, notes.order)
         # A copy first: what a Command of the router updates is put into the state that it was shown.
         before = dict(state)
         given = decision.router(recorder)
@@ -158,9 +176,9 @@ def _watched(source: str, decision: RouterDecision, notes: Notes) -> Callable[[S
     return router
 
 
-def _rule(source: str, rule: Rule) -> Rule:
+def _rule(source: str, rule: Rule, notes: Notes) -> Rule:
     when = tuple(
-        Condition(c.name, _shown(c.test, c.reads, f"condition {c.name!r} of {source}.{rule.name}"), c.reads)
+        Condition(c.name, _shown(c.test, c.reads, f"condition {c.name!r} of {source}.{rule.name}", notes), c.reads)
         for c in rule.when
     )
     return dataclasses.replace(rule, when=when)
