@@ -25,7 +25,7 @@ tour: venv ## Run the guided demonstration
 	@$(BIN)/diagnosis tour
 
 test: lint ## Run all checks: style, types, imports, then the tests with coverage
-	$(BIN)/python -m pytest --cov=diagnosis --cov-config=pyproject.toml $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov=diagnosis --cov-config=pyproject.toml $(PYTEST_ARGS)
 
 lint: venv ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

@@ -36,7 +36,8 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "good.yaml").write_text("{name: good, graph: desk, script: {read: [good]}}")
     (tmp_path / "bad.yaml").write_text("{name: bad, graph: desk, script: {read: [bad]}}")
     monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
+    yield tmp_path
+    sys.modules.pop("desk_graph", None)
 
 
 def call(*arguments):
