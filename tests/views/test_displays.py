@@ -121,7 +121,7 @@ def test_a_display_runs_nothing_fetches_nothing_and_has_no_changing_names(subjec
     assert shown(subject) == found
 
 
-@pytest.mark.parametrize("subject", [None, 3, "text", [MODEL], Shown()], ids=repr)
+@pytest.mark.parametrize("subject", [None, 3, "text", [MODEL], Shown()], ids=lambda value: type(value).__name__)
 def test_other_objects_have_no_display(subject: object) -> None:
     assert bundle(subject) is None
 
