@@ -11,7 +11,7 @@ from diagnosis.runtime import END, START, Model, ValueRefusedError
 from diagnosis.traces.align import align
 from diagnosis.traces.automaton import Automaton, States
 from diagnosis.traces.classify import classify, closing, settled, unknown
-from diagnosis.traces.deviation import Finding
+from diagnosis.traces.deviation import CLASSES, Finding
 from diagnosis.traces.seen import Observed
 from diagnosis.traces.shape import Shape, ShapeError
 from diagnosis.verify import MAX_STATES, Progress
@@ -137,9 +137,11 @@ class TraceChecker:
             more = [self._fault(observed, place, states)[0] for place, states in edits]
             more.append(settled(self.automaton, observed.summary))
             found += [finding for finding in more if finding is not None]
-        found = [*contradictions, *found]
-        places = {finding.at for finding in found}
-        unique = dict.fromkeys([*found, *(finding for finding in beyond if finding.at not in places)])
+        unique = dict.fromkeys([*contradictions, *found])
+        for late in beyond:
+            same = [finding for finding in unique if finding.at == late.at]
+            if all(CLASSES.index(finding.kind) > CLASSES.index(late.kind) for finding in same):
+                unique = {finding: None for finding in (*unique, late) if finding not in same}
         return tuple(sorted(unique, key=lambda each: (each.at is None, each.at or 0))), fitness
 
     def _beyond(self, observed: Observed) -> list[Finding]:

@@ -239,8 +239,7 @@ def row(limit):
 
 @pytest.mark.parametrize("stamped", [False, True])
 def test_a_run_beyond_its_recursion_limit_deviates_where_it_should_have_stopped(stamped):
-    trace = replayed(row(3), [(name, "ok") for name in "abc"]).trace(version=1)
-    trace = json.loads(json.dumps(trace))
+    trace = json.loads(json.dumps(row(3).trace_of(replayed(row(3), [(name, "ok") for name in "abc"]))))
     if stamped:
         trace["at"] = "2026-01-01T00:00:00Z"
         for each in trace["transitions"]:
@@ -264,5 +263,15 @@ def test_a_run_with_branches_is_counted_as_a_whole():
         report = check_traces(short, [trace])
         assert [each.kind for each in report.deviations] == ["limit_exceeded"] * (limit < count)
         assert all(trace["transitions"][each.at]["to"] == run.events[limit].node for each in report.deviations)
-        stopped = json.loads(json.dumps(short.trace_of(replayed(short, script))))
+        stopped = json.loads(json.dumps(short.trace_of(replayed(short, script, limit=limit))))
         assert {each.kind for each in check_traces(short, [stopped]).deviations} <= {"incomplete"}
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"), [({"attempt": 7}, ["limit_exceeded"]), ({"to": "a"}, ["illegal_edge"])], ids=str
+)
+def test_what_the_limit_forbids_has_the_first_class_that_fits(change, kinds):
+    trace = json.loads(json.dumps(row(3).trace_of(replayed(row(3), [(name, "ok") for name in "abc"]))))
+    trace["transitions"][1].update(change)
+    found = TraceChecker(row(2)).check(trace).findings
+    assert [finding.kind for finding in found if finding.at == 1] == kinds
