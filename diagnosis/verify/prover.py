@@ -338,11 +338,11 @@ class _Prover:
         lasso = lasso_in(space, ways, depths, lambda index: script_back(came, index))
         if lasso is not None:
             return Verdict(claim, False, f"never comes: {lasso.text()}", lasso.unrolled(self._limit + 1))
-        if space.counts is None or space.counts[1][0] > self._limit:
+        if space.complete and (space.counts is None or space.counts[1][0] > self._limit):
             without = {id(edge) for edges in ways.values() for edge in edges}
             stopped = search(space, None, lambda edge, _: (None, id(edge) not in without), before=True)
             if stopped.script is not None:
-                return self._seen(claim, False, f"{self._stopped} before it comes", stopped.script)
+                return Verdict(claim, False, f"{self._stopped} before it comes", stopped.script)
             if stopped.cut is not None:
                 return self._unproven(claim, stopped.cut)
         if not space.complete:
