@@ -11,7 +11,7 @@ from diagnosis.runtime import END, START, Model, ValueRefusedError
 from diagnosis.traces.align import align
 from diagnosis.traces.automaton import Automaton, States
 from diagnosis.traces.classify import classify, closing, settled, unknown
-from diagnosis.traces.deviation import Finding
+from diagnosis.traces.deviation import CLASSES, Finding
 from diagnosis.traces.seen import Observed
 from diagnosis.traces.shape import Shape, ShapeError
 from diagnosis.verify import MAX_STATES, Progress
@@ -123,13 +123,14 @@ class TraceChecker:
             return (Finding("incomplete", None, "nothing was recorded: no transition, and no final node"),), None
         first, last = self._fault(observed, 0, self.automaton.start)
         contradictions = [self._known(finding, observed) for finding in observed.findings]
-        if first is None and not contradictions:
+        beyond = self._beyond(observed)
+        if first is None and not contradictions and not beyond:
             return (), 1.0
         found = [] if first is None else [first]
         alignment = align(self.automaton, events, observed.chained)
         fitness = None
         if alignment is not None:
-            cost = alignment.cost + len(contradictions)
+            cost = alignment.cost + len(contradictions) + len(beyond)
             fitness = max(0.0, 1 - cost / (len(events) + self.automaton.shortest))
         if first is not None and not last:
             edits = alignment.edits if alignment is not None else ()
@@ -137,7 +138,20 @@ class TraceChecker:
             more.append(settled(self.automaton, observed.summary))
             found += [finding for finding in more if finding is not None]
         unique = dict.fromkeys([*contradictions, *found])
+        for late in beyond:
+            same = [finding for finding in unique if finding.at == late.at]
+            if all(CLASSES.index(finding.kind) > CLASSES.index(late.kind) for finding in same):
+                unique = {finding: None for finding in (*unique, late) if finding not in same}
         return tuple(sorted(unique, key=lambda each: (each.at is None, each.at or 0))), fitness
+
+    def _beyond(self, observed: Observed) -> list[Finding]:
+        """Say where there are more node executions than a run may take; where it did not end, branches may be ahead."""
+        limit, count = self.model.graph.recursion_limit, len(observed.events)
+        if count <= limit or (self.model.branched and not observed.ended):
+            return []
+        at = sum(map(len, observed.causes[:limit]))
+        detail = f"there are {count} node executions; the recursion limit of {limit} stops a run before this one"
+        return [Finding("limit_exceeded", at, detail)]
 
     def _known(self, finding: Finding, observed: Observed) -> Finding:
         """Say of a transition that contradicts its events that it names what is not there, where it does."""

@@ -163,6 +163,7 @@ class FastPath:
         self._counts: Counter[Any] = Counter()
         self._bodies: dict[bytes, tuple[_Ends, Any]] = {}
         self._waiting, self._patience = 0, 1
+        self._most = automaton.model.graph.recursion_limit - 1
         self._entry = automaton.model.graph.definition.entry or END
         kinds = {key: _types(automaton, key) for key in automaton.summary(None) if key not in ENDING}
         self.usable = (
@@ -234,12 +235,16 @@ class FastPath:
         """Decode each trace and follow it; the places of those where that fails are added to ``left``."""
         start, ending, reduce, get = self._rows.start, self._ending, functools.reduce, getitem
         decode, wrapped, _ = self._modes[0]
+        most = self._most
         steps: list[Any] = []
         for place, text in enumerate(texts, begin):
             try:
                 trace = decode(text)
                 if wrapped:
                     trace = trace.orchestration_trace
+                if len(trace.transitions) > most:
+                    left.append(place)
+                    continue
                 row = reduce(get, trace.transitions, start)
                 row.ends[ending(trace)] += 1
                 if row.shared:
@@ -256,6 +261,9 @@ class FastPath:
                 record = decode(text)
                 trace = record.orchestration_trace if wrapped else record
                 taken = trace.transitions
+                if len(taken) > self._most:
+                    left.append(place)
+                    continue
                 steps = [step(each.source, each.target, each.reason_code, each.attempt) for each in taken]
                 row = functools.reduce(getitem, steps, start)
                 before, spans = record.at, []
@@ -299,6 +307,8 @@ class FastPath:
         """
         mode = self._modes[0]
         trace = mode.decode(text).orchestration_trace if mode.wrapped else mode.decode(text)
+        if len(trace.transitions) > self._most:
+            raise KeyError("limit_exceeded")
         row = functools.reduce(getitem, trace.transitions, self._rows.start)
         key = self._ending(trace)
         row.ends[key] += 1

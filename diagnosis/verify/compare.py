@@ -53,13 +53,14 @@ class Comparison(Shown):
         before: the first version.
         after: the second version.
         changes: the shortest script of each kind of change that there is.
-        unchanged: how many scripts run the same in both; ``None`` where there is no finite count.
-        changed: how many scripts changed, by kind; ``None`` where there is no finite count.
+        unchanged: how many scripts run the same in both; ``None`` where there is no count.
+        changed: how many scripts changed, by kind; ``None`` where there is no count.
         beyond: how many scripts need an outcome that only their own version knows.
         only_before: the outcomes that only the first version knows, as ``node.outcome``.
         only_after: the outcomes that only the second version knows.
         reported_anew: the outcomes of both whose fixed updates differ.
-        reason: why there is no finite count, or ``None``.
+        reason: why there is no count, or ``None``.
+        limits: how the recursion limits differ, where some run meets one of them; ``None`` elsewhere.
         complete: whether both were explored wholly.
     """
 
@@ -73,12 +74,13 @@ class Comparison(Shown):
     only_after: tuple[str, ...]
     reported_anew: tuple[str, ...]
     reason: str | None
+    limits: str | None
     complete: bool
 
     @property
     def same(self) -> bool:
         """Whether every script is known to run the same, and both versions know the same outcomes."""
-        return self.complete and not (self.changes or self.alphabets)
+        return self.complete and not (self.changes or self.limits or self.alphabets)
 
     def text(self) -> str:
         """Give how many scripts changed, then the shortest of each kind."""
@@ -93,7 +95,13 @@ class Comparison(Shown):
     def verdict(self) -> str:
         """One line that says whether anything changed."""
         if self.changed is None or self.unchanged is None:
-            word = "scripts changed" if self.changes else "no change was found" if self.complete else "not proven"
+            word = (
+                "scripts changed"
+                if self.changes or self.limits
+                else "no change was found"
+                if self.complete
+                else "not proven"
+            )
             return f"{word}; {self.reason}"
         before, after = (
             sum(getattr(count, version) for count in self.changed.values()) for version in ("before", "after")
@@ -182,7 +190,8 @@ def compare(
         {f"{node}.{outcome}" for node, outcomes in model.alphabet.items() for outcome in outcomes}
         for model in (before, after)
     ]
-    unchanged, changed, beyond = _counted(meeting)
+    limits = _limits(left, right)
+    unchanged, changed, beyond = _counted(meeting) if limits is None else (None, None, None)
     return Comparison(
         before,
         after,
@@ -193,14 +202,29 @@ def compare(
         tuple(sorted(names[0] - names[1])),
         tuple(sorted(names[1] - names[0])),
         _reported_anew(before, after),
-        _reason(meeting),
+        _reason(meeting, limits),
+        limits,
         meeting.stopped is None,
     )
 
 
-def _reason(meeting: Meeting) -> str | None:
+def _limits(left: StateSpace, right: StateSpace) -> str | None:
+    """Say how the recursion limits differ, where some run of either version may meet one of them."""
+    before, after = (space.model.graph.recursion_limit for space in (left, right))
+    if before == after:
+        return None
+    differ = f"the recursion limit is {before} before and {after} after"
+    if left.cycles or right.cycles:
+        return f"{differ}, and a run may go on for ever"
+    longest = max(0 if space.counts is None else space.counts[1][0] for space in (left, right))
+    return f"{differ}, and some run takes {longest} node executions" if longest > min(before, after) else None
+
+
+def _reason(meeting: Meeting, limits: str | None) -> str | None:
     if meeting.stopped is not None:
-        return f"bound hit: {meeting.stopped}"
+        return "; ".join(filter(None, (limits, f"bound hit: {meeting.stopped}")))
+    if limits is not None:
+        return limits
     return None if meeting.left.counts and meeting.right.counts else "a run may go on for ever"
 
 

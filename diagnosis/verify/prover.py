@@ -22,6 +22,7 @@ from diagnosis.verify.lasso import find_lasso, lasso_in
 from diagnosis.verify.orders import Orders
 from diagnosis.verify.paths import Call, Script, Transition, script_back
 from diagnosis.verify.proof import ROUTE_TAKEN, RULE_TAKEN, Proof, Verdict, routes_of, rules_of
+from diagnosis.verify.room import search
 from diagnosis.verify.sight import Sight
 from diagnosis.verify.space import MAX_STATES, Progress, StateSpace
 
@@ -230,7 +231,11 @@ class _Prover:
 
     @property
     def _limit_met(self) -> str:
-        return f"a run meets the recursion limit of {self._limit} node executions before it ends"
+        return f"{self._stopped} before it ends"
+
+    @property
+    def _stopped(self) -> str:
+        return f"a run meets the recursion limit of {self._limit} node executions"
 
     def _over(self, limit: int) -> Script | None:
         """Give a run that executes more nodes than a limit, the shortest where everything was explored."""
@@ -304,12 +309,38 @@ class _Prover:
             if claim.kind == "never_after" and not self._begins(claim, space):
                 return Verdict(claim, True, "nothing to forbid: no script comes to what it is claimed after")
             return Verdict(claim, True, f"true of all {space.size} transitions")
+        if found is not None and len(found[0]) > self._limit:
+            return self._shown_late(claim, space, found[0])
         if found is not None:
             detail = f"first shown after {_executions(len(found[0]))}"
             return self._seen(claim, True, detail, found[1], stem=found[0], sure=space.sure)
         if self._cut is not None:
             return self._unproven(claim, self._cut)
         return Verdict(claim, False, "no script shows it")
+
+    def _shown_late(self, claim: Property, space: StateSpace, late: Script) -> Verdict:
+        """Judge what is to come and was first seen beyond the recursion limit, which is counted branch by branch."""
+        detail = f"needs {_executions(len(late))}, and the recursion limit is {self._limit}"
+        if self.model.branched:
+            seen = Sight(space, claim)
+
+            def after(edge: Transition, memory: Any) -> tuple[Any, bool]:
+                if edge.choice is None:
+                    return memory, False
+                move = seen.move(edge)
+                memory = seen.remembered(memory, move)
+                return memory, seen.hit(move, memory)
+
+            found = search(space, claim.start, after)
+            if found.script is not None:
+                shown = f"first shown after {_executions(len(found.script))}, not all of which count in a branch"
+                return Verdict(claim, True, shown, found.script, space.complete)
+            if found.cut is not None:
+                return self._unproven(claim, found.cut)
+            detail = f"no run comes to it within the recursion limit of {self._limit}"
+        if space.stopped is not None and (self.model.branched or space.sure < self._limit):
+            return self._unproven(claim, space.stopped)
+        return Verdict(claim, False, detail, late)
 
     def _begins(self, claim: Property, space: StateSpace) -> bool:
         """Tell whether some move is one after which a claim of the kind ``never_after`` counts."""
@@ -339,6 +370,13 @@ class _Prover:
         lasso = lasso_in(space, ways, depths, lambda index: script_back(came, index))
         if lasso is not None:
             return Verdict(claim, False, f"never comes: {lasso.text()}", lasso.unrolled(self._limit + 1))
+        if space.complete and (space.counts is None or space.counts[1][0] > self._limit):
+            without = {id(edge) for edges in ways.values() for edge in edges}
+            stopped = search(space, None, lambda edge, _: (None, id(edge) not in without), before=True)
+            if stopped.script is not None:
+                return Verdict(claim, False, f"{self._stopped} before it comes", stopped.script)
+            if stopped.cut is not None:
+                return self._unproven(claim, stopped.cut)
         if not space.complete:
             return self._unproven(claim, space.stopped)
         return Verdict(claim, True, "no run does without")

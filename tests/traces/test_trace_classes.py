@@ -6,10 +6,13 @@ import dataclasses
 import json
 
 import pytest
+from branched_models import drawn, voting
 from graphs import retrying
+from interleavings import replayed
 from traces_made import DATA, changed, contract_checker, step
 
-from diagnosis import check_traces
+from diagnosis import check_traces, explore
+from diagnosis.runtime import CompiledGraph, Model
 from diagnosis.traces import CLASSES, TraceChecker, TraceFileError
 
 NODES = "'planner', 'executor', 'gatekeeper', 'verified_input', 'verifier', 'composer', 'evidence_retry', 'fallback'"
@@ -227,3 +230,48 @@ def test_a_summary_of_ones_own_is_checked_by_the_keys_that_it_reads():
 def test_a_graph_that_cannot_be_explored_is_refused_before_anything_is_checked():
     with pytest.raises(TraceFileError, match="cannot be checked: the budget of 2 control states was used up"):
         TraceChecker(retrying(limit=9), max_states=2)
+
+
+def row(limit):
+    graph = drawn("START -> a", "a -> b", "b -> c", "c -> END", name="row").compile(recursion_limit=limit)
+    return Model("row", graph, {name: {"ok": {}} for name in "abc"})
+
+
+@pytest.mark.parametrize("stamped", [False, True])
+def test_a_run_beyond_its_recursion_limit_deviates_where_it_should_have_stopped(stamped):
+    trace = json.loads(json.dumps(row(3).trace_of(replayed(row(3), [(name, "ok") for name in "abc"]))))
+    if stamped:
+        trace["at"] = "2026-01-01T00:00:00Z"
+        for each in trace["transitions"]:
+            each["at"] = "2026-01-01T00:00:01Z"
+    text = json.dumps(trace)
+    assert check_traces(row(3), [text] * 600).conforming == 600
+    for given in ([trace], [text], [text] * 600):
+        report = check_traces(row(2), given)
+        assert (report.conforming, report.deviating) == (0, len(given))
+        assert {(each.kind, each.at) for each in report.deviations} == {("limit_exceeded", 1)}
+        assert "3 node executions; the recursion limit of 2" in report.deviations[0].detail
+
+
+def test_a_run_with_branches_is_counted_as_a_whole():
+    model = voting(2)
+    script = max(explore(model).scripts(), key=len)
+    run = replayed(model, script)
+    trace, count = json.loads(json.dumps(model.trace_of(run))), len(run.events)
+    for limit in (count, count - 1):
+        short = dataclasses.replace(model, graph=CompiledGraph(model.graph.definition, recursion_limit=limit))
+        report = check_traces(short, [trace])
+        assert [each.kind for each in report.deviations] == ["limit_exceeded"] * (limit < count)
+        assert all(trace["transitions"][each.at]["to"] == run.events[limit].node for each in report.deviations)
+        stopped = json.loads(json.dumps(short.trace_of(replayed(short, script, limit=limit))))
+        assert {each.kind for each in check_traces(short, [stopped]).deviations} <= {"incomplete"}
+
+
+@pytest.mark.parametrize(
+    ("change", "kinds"), [({"attempt": 7}, ["limit_exceeded"]), ({"to": "a"}, ["illegal_edge"])], ids=str
+)
+def test_what_the_limit_forbids_has_the_first_class_that_fits(change, kinds):
+    trace = json.loads(json.dumps(row(3).trace_of(replayed(row(3), [(name, "ok") for name in "abc"]))))
+    trace["transitions"][1].update(change)
+    found = TraceChecker(row(2)).check(trace).findings
+    assert [finding.kind for finding in found if finding.at == 1] == kinds

@@ -61,6 +61,7 @@ def _saved(coverage: Coverage) -> dict[str, Any]:
     return {
         "graph": coverage.model.name,
         "fingerprint": coverage.model.graph.fingerprint,
+        "recursion_limit": coverage.model.graph.recursion_limit,
         "behaviour": None if space is None else behaviour_of(space),
         "kinds": list(coverage.kinds),
         "runs": coverage.runs,
@@ -140,6 +141,13 @@ def loaded(saved: Mapping[str, Any], observed: Observed, where: str) -> Coverage
     if now != then:
         raise CoverageError(
             f"{where}: stale: graph {name!r} has changed since (fingerprint {then!r}, now {now!r}); "
+            "measure its runs again"
+        )
+    limit = model.graph.recursion_limit
+    measured = saved.get("recursion_limit", limit)  # older files do not tell
+    if measured != limit:
+        raise CoverageError(
+            f"{where}: stale: graph {name!r} has another recursion limit than it had (then {measured!r}, now {limit}); "
             "measure its runs again"
         )
     routes = behaviour_of(observed.space)
