@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from diagnosis.commands.options import (
+    FILE,
+    FOLDER,
     MAX_SECONDS,
     PATHS,
     Finite,
@@ -45,7 +47,7 @@ from diagnosis.views.terminal import Terminal, progress
 @click.option(
     "--suggest",
     "folder",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Write the fewest scenario files that close all gaps there; no file is overwritten.",
 )
 @click.option(
@@ -58,7 +60,7 @@ from diagnosis.views.terminal import Terminal, progress
 )
 @click.option(
     "--save-data",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Write what was counted there, for --with.",
 )

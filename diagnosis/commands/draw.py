@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import NonEmptyPath, common, terminal
+from diagnosis.commands.options import FILE, common, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import print_json
 
@@ -16,7 +16,7 @@ from diagnosis.process import print_json
 @click.option(
     "-o",
     "--output",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file; its ending chooses: .svg, .png, .dot or .gv, .mmd or .mermaid, .puml or .plantuml.",
 )
 @common

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import NonEmptyPath, budgets, common, terminal
+from diagnosis.commands.options import FILE, budgets, common, terminal
 from diagnosis.exports import Options, ending_of
 from diagnosis.exports import export as exported
 from diagnosis.graphs import Models
@@ -20,7 +20,7 @@ from diagnosis.views.terminal import progress, safe
     "-o",
     "--output",
     required=True,
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The file; its ending chooses: .pml (Promela, for SPIN), .json (vectors: each script with its run), .xes or "
     ".csv (event log).",
 )

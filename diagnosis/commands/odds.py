@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from diagnosis.commands.options import NonEmptyPath, budgets, common, terminal
+from diagnosis.commands.options import FILE, budgets, common, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import RefusedError, print_json
 from diagnosis.verify import Chances, Odds, Slope, as_share, outcome_odds
@@ -24,7 +24,7 @@ GRID = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
 @click.option(
     "--odds",
     "file",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="YAML or JSON: outcomes, winners, model_calls. Without it all outcomes of a node are equally likely.",
 )
 @click.option(
@@ -36,7 +36,7 @@ GRID = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
 @click.option(
     "-o",
     "--output",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Save the picture with probabilities there; its ending chooses, as for draw.",
 )
 @budgets

@@ -90,7 +90,7 @@ def exploring(saved: str) -> Callable[[F], F]:
     def decorated(command: F) -> F:
         return click.option(
             "--save",
-            type=NonEmptyPath(path_type=Path, file_okay=False),
+            type=FOLDER,
             help=f"Save {saved} there as a scenario file.",
         )(budgets(command))
 
@@ -265,9 +265,15 @@ class NonEmptyPath(click.Path):
 MEMORY = click.option(
     "--max-memory", type=click.IntRange(1), metavar="MIB", help="Budget of memory: what the process may hold."
 )
+FILE = NonEmptyPath(path_type=Path, dir_okay=False)
+"""A path that is no directory."""
+
+FOLDER = NonEmptyPath(path_type=Path, file_okay=False)
+"""A path that is no file."""
+
 JUNIT = click.option(
     "--junit",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Also write the results there as JUnit XML.",
 )

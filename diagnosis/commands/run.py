@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from diagnosis.commands.options import (
+    FOLDER,
     JUNIT,
     REQUIRED_PATHS,
-    NonEmptyPath,
     common,
     loaded,
     pool,
@@ -33,7 +33,7 @@ from diagnosis.views.terminal import Terminal, progress, safe
     "--minimise",
     is_flag=False,
     flag_value="build/minimised",
-    type=NonEmptyPath(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="[=DIR]",
     help="Make each failing scenario as small as it can be, and save it there (build/minimised).",
 )

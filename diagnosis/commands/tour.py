@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from diagnosis.commands.options import (
+    FILE,
     MAX_SECONDS,
     PATHS,
-    NonEmptyPath,
     common,
     covered,
     loaded,
@@ -30,7 +30,7 @@ from diagnosis.views.terminal import progress
 @click.option(
     "-o",
     "--output",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     default=Path("build/report.html"),
     show_default=True,
     help="Where the report goes.",

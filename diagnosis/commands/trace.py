@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from diagnosis.commands.options import MAX_SECONDS, NonEmptyPath, common, terminal
+from diagnosis.commands.options import FILE, MAX_SECONDS, NonEmptyPath, common, terminal
 from diagnosis.graphs import Models
 from diagnosis.process import BROKEN, REFUSED, RefusedError, print_json_around
 from diagnosis.runtime import Model
@@ -35,7 +35,7 @@ STDIN = "-"
 @click.option(
     "-o",
     "--output",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write the node executions as an event log; its ending says how: .xes or .csv.",
 )
 @common

@@ -8,9 +8,9 @@ import click
 
 from diagnosis import __version__
 from diagnosis.commands.options import (
+    FILE,
     JUNIT,
     MEMORY,
-    NonEmptyPath,
     common,
     exploring,
     pool,
@@ -34,13 +34,13 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 @click.option("--strict", is_flag=True, help="Fail on every finding too that the baseline does not accept.")
 @click.option(
     "--baseline",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Accept what this file lists: it does not fail.",
 )
 @click.option(
     "--write-baseline",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Accept all that is found now: write it to this .json file.",
 )
@@ -49,13 +49,13 @@ from diagnosis.verify import INTERRUPTED, Baseline, Proof, read_baseline
 @click.option(
     "--certificate",
     "written",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write there what was proven, so that it can be checked again.",
 )
 @click.option(
     "--check",
     "checked",
-    type=NonEmptyPath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Prove again what a certificate says, with its budgets, and say what differs.",
 )
 @workers_option

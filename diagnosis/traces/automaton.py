@@ -215,7 +215,7 @@ class Automaton:
         assert target is not None
         outcome = None
         if self.model.branched:
-            here = space.mover(edge.source)
+            here = space.mover_of(edge)
             done = space.moves.execute(space.positions[edge.source], space.states[edge.source], here, edge.outcome)
             outcome = done.reported.event.outcome if done.reported is not None else None
         choices = tuple((choice.target, choice.reason) for choice in edge.choices)
